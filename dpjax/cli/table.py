@@ -11,6 +11,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
+from dpjax.core.plain import plain
 from dpjax.experiments import engine, tiles
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import end_of
@@ -57,7 +58,7 @@ def run(command: TableCommand) -> Answer:
             measured.append(paper.measure(row, cells, say, **asked))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
             answer |= about(config, command.seed, _points(rows, measured))
-            replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
+            replace_file(command.out / "table.json", json.dumps(plain(answer), indent=1, allow_nan=False).encode())
             replace_file(command.out / "table.md", markdown(answer).encode())
     drawn = plot_table(answer, command.out / "table", formats) if formats else []
     answer["figures"] = [str(path) for path in drawn]

@@ -10,6 +10,8 @@ from typing import Any
 
 _LONGEST = 2000
 _MANY = 24  # names: more are not listed beside a suggestion
+RAISED = (Exception, SystemExit)
+"""What user code may raise: sys.exit(0) in it must not end a command as if the command had succeeded."""
 
 
 class InputError(ValueError):

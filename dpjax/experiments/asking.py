@@ -117,7 +117,7 @@ def ask(
                 entries.append(entry_of(one, goal, neighboring))
             except InputError as error:
                 refused[one.name] = str(error)
-            except Exception as error:  # code that raises: the others compete all the same
+            except checks.RAISED as error:  # code that raises: the others compete all the same
                 refused[one.name] = f"{type(error).__name__}: {error}"
                 failed.append(one.name)
     entries.sort(key=lambda one: (one.theorem is None, one.theorem or 0))

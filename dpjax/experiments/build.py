@@ -227,7 +227,7 @@ class Builder:
             return found(**values)
         except InputError:
             raise
-        except Exception as error:
+        except checks.RAISED as error:
             if outside:
                 raise PersonsFault(name, error) from error
             raise InputError(
@@ -311,7 +311,7 @@ def imported(module: str) -> Any:
             advice = "run in the folder that holds it, or put that folder on PYTHONPATH"
             raise InputError("import", "a module that can be found", repr(module), advice) from None
         raise PersonsFault(f"module {module}", error) from error
-    except Exception as error:
+    except checks.RAISED as error:
         raise PersonsFault(f"module {module}", error) from error
 
 

@@ -230,7 +230,7 @@ class Study:
                 line.theorem()
             except InputError as error:
                 raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
-            except Exception:  # code that raises: the run records it for this curve, and measures the others
+            except checks.RAISED:  # code that raises: the run records it for this curve, and measures the others
                 continue
 
     @cached_property
@@ -341,7 +341,7 @@ def _made(name: str, function: Callable[[int], Any], k: int) -> Any:
         return function(k)
     except InputError:
         raise
-    except Exception as error:
+    except checks.RAISED as error:
         given = f"{type(error).__name__} from it at k = {k}: {error}"
         raise InputError(f"learners.{name}", "a function k -> Learner", given, "correct the function") from error
 

@@ -207,7 +207,7 @@ def _fitting(concepts: Any, work: Callable[[], Any]) -> Any:
         return work()
     except InputError:
         raise
-    except Exception as cause:
+    except checks.RAISED as cause:
         first = str(cause).splitlines()[0] if str(cause) else ""
         raise InputError(
             "task", f"a distribution and targets that fit {type(concepts).__name__}",

@@ -1,6 +1,6 @@
 """Pure private learning from a probabilistic representation: draw a family of functions, then choose one of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -77,9 +77,13 @@ class RepresentationLearner(OfClass):
         return getattr(self.representation.sized(plan.sizes), "most_rows", MOST_ROWS)
 
     def guarantee(self, plan: RepresentationPlan) -> Guarantee:
-        """One exponential mechanism, given the family."""
+        """One exponential mechanism, given the family.
+
+        Epsilon and rho hold on average over families, too. The range does not: log-ratios of functions of two families
+        may differ by more.
+        """
         what = f"one of {self.representation.sized(plan.sizes).count} functions of a random family"
-        return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
+        return replace(exponential_guarantee(float(plan.epsilon), what, self.neighboring), bounded_range=None)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.representations.fewest_rows`, or `printed`; NoTheoremError for sizes too small for this accuracy."""

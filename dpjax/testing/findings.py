@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.experiments.build import own_frames
 
@@ -106,7 +107,7 @@ def run_check(check: Check, subject: Any) -> Finding:
     except InputError as refusal:
         given = f"{refusal.name}: {refusal.given} where {refusal.expected} is expected"
         return finding("failed", expected="no refusal", given=given, advice=refusal.advice)
-    except Exception as error:
+    except checks.RAISED as error:
         lines = f"{type(error).__name__}: {error}".splitlines()
         advice = "correct the code that the traceback names"
         return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=own_frames(error))
