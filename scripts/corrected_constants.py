@@ -27,9 +27,9 @@ COLUMNS = """| mechanism | printed in | epsilon | delta found as printed | as co
 HEAD = f"""# Constants in papers that break their claim
 
 Some constants and statements in papers do not give the privacy or the accuracy that is claimed for them, and some
-proofs do not show a claim that holds. Each section says which of these it is: what is printed, what an exact audit or
-a computation finds for the output that the paper has, and what is right; databases or classes show each violation.
-dpjax uses the corrected constants unless it is asked for the printed ones.
+proofs do not show a claim that holds. Each section says which of these it is: what is printed, what an exact audit or a
+computation finds for the output that the paper has, and what is right; databases or classes show each violation. dpjax
+uses the corrected constants unless it is asked for the printed ones.
 
 Written by `scripts/corrected_constants.py` from exact audits: every neighbor in a small universe, in float64,
 replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its
