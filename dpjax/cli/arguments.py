@@ -124,11 +124,13 @@ class _Reading(Command):
     """How the table is read."""
 
     delimiter: str | None = None
-    """Delimiter, one character; by default the one of comma, semicolon, tab and bar that fits the header."""
+    """Delimiter, one character; by default the one of comma, semicolon, tab, bar and blank that fits the header."""
     encoding: str | None = None
     """Encoding of the file: utf-8, latin-1, cp1252, ...; by default UTF-8, or UTF-16 if it has a byte-order mark."""
     missing: tuple[str, ...] = ()
     """Words for a missing value, such as "?", in addition to an empty field, NA, NaN, null and the like."""
+    comment: str | None = None
+    """Lines that begin with this text, such as "#", are ignored."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
     """Your modules that define the learner or the class; no other module is imported."""
 
@@ -142,7 +144,9 @@ class LearnCommand(_Reading):
     grid. Bounds and grid are public: they are arguments and are never read from the data. Prints the hypothesis of one
     run on all rows, the guarantee, and held-out errors over keyed random splits beside those of the non-private learner
     and of the best constant, with a warning if the constant is better or there are fewer rows than the theorem needs.
-    These errors are for study and are not private. Compressed files (gzip) are decompressed.
+    These errors are for study and are not private. The file may be packed by gzip, bzip2, xz or zip.
+
+    A column of texts becomes a column of 0 and 1 for each of its --categories, which are public like bounds.
 
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Locations outside --box
@@ -160,7 +164,7 @@ class LearnCommand(_Reading):
     table: tyro.conf.Positional[Path]
     """A CSV file with a header. A TOML file as second argument may hold any of the values below; flags override it."""
     features: tuple[str, ...] = ()
-    """Columns of numbers to learn from."""
+    """Columns to learn from."""
     target: tuple[str, ...] = ()
     """Columns of labels: 0 and 1, or words with --positive."""
     positive: str | None = None
@@ -169,16 +173,20 @@ class LearnCommand(_Reading):
     """Leave out rows with missing or infinite values, which are otherwise refused. The number of remaining rows then
     depends on the data, so the guarantee is under add-or-remove-one, which the learner must support."""
     bounds: tuple[str, ...] = ()
-    """Bounds for every feature: name=low:high."""
+    """Bounds for every feature of numbers: name=low:high."""
+    categories: tuple[str, ...] = ()
+    """Categories of every feature of texts: name=text,text. A name alone reads them from the table: then there is no
+    privacy guarantee."""
     box: tuple[Real, ...] = ()
     """Box of a shape: X0 Y0 X1 Y1, instead of bounds."""
-    bits: Whole = 16
+    bits: Whole | None = None
     """The grid has 2**bits cells between the bounds; on a line the domain has one more element, below all values, for
-    the empty concept."""
+    the empty concept. By default 16, for categories alone 1, over a cube at most 8, so that all features fit."""
     flip: tuple[str, ...] = ()
-    """Features whose large values indicate label 1."""
+    """Features whose large values indicate label 1, or whose categories indicate label 0."""
     clip: bool = False
-    """Move values outside the bounds to the nearest bound instead of refusing them."""
+    """Move values outside the bounds to the nearest bound, and count other texts as none of the categories, instead of
+    refusing them."""
     concepts: str | None = None
     """The class over the grid: Thresholds, Points, over a cube Stumps, Conjunctions, Disjunctions, or for a shape
     "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by default what the learner is for, else Thresholds."""
@@ -222,7 +230,8 @@ class PredictCommand(_Reading):
     drop_missing: bool = False
     """Leave the prediction empty for rows with missing or infinite features, which are otherwise refused."""
     out: Path | None = None
-    """The CSV file of predictions, with one line per row of the table; by default they are printed."""
+    """The CSV file of predictions, with one line per row of the table, never one that is read; by default they are
+    printed."""
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """`dpjax learn`: hypotheses, guarantee and held-out errors on a user's table."""
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 from dpjax import baselines
 from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
+from dpjax.cli.parsing import declared
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
-from dpjax.concepts import Cube, Hypothesis, areas
+from dpjax.concepts import Cube, Hypothesis, Thresholds, areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.files import replace_file
+from dpjax.core.files import replace_file, require_new
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
 from dpjax.experiments.calls import call
@@ -30,7 +32,9 @@ from dpjax.tables.learned import Learned
 from dpjax.tables.reading import Form, header
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
+_BITS = 16
 _LOOSE = 10.0  # the epsilon of the comparison run
+_Categories = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class _Asked:
     trials: int
     test_rows: int
     seed: int
+    unproved: str
 
     def measured(self) -> tuple[dict[str, np.ndarray], Hypothesis]:
         """Held-out errors of the learner, its baselines and the best constant, and the hypotheses from all rows."""
@@ -84,6 +89,7 @@ def run(command: LearnCommand) -> Answer:
     asked = _asked(command)
     data, learner, rows = asked.data, asked.learner, len(asked.data.y)
     guarantee = learner.guarantee(columns.plan_for(learner, asked.privacy, asked.accuracy, rows))
+    guarantee = None if asked.unproved else guarantee
     errors, hypothesis = asked.measured()
     if trimmed := getattr(learner.concepts, "trimmed", None):
         hypothesis = trimmed(hypothesis)
@@ -97,12 +103,20 @@ def run(command: LearnCommand) -> Answer:
         released["box"] = list(command.box)
     told = [{**rule, **_spread(errors, j, asked.test_rows)} for j, rule in enumerate(rules)]
     needed = warn.rows_needed(learner, asked.privacy, asked.accuracy)
-    advice = "" if asked.placing.shape else "if large values mean 1, give --flip for the feature"
+
+    def advice(j: int) -> str:
+        text, flip = data.grids[j].category is not None, data.grids[j].flip
+        if flip != text or not isinstance(learner.concepts, Thresholds):
+            return ""
+        return f"if {'the category means 0' if text else 'large values mean 1'}, give --flip for the feature"
+
+    warnings = [*filter(None, [asked.unproved]), *data.notes, *needed.warnings(rows), *warn.of_errors(told, advice)]
     answer = {
         **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
         "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
-        "test_rows": asked.test_rows, "bits": command.bits, "seed": command.seed, "concepts": told,
-        "sample_size": needed.rows, "warnings": [*needed.warnings(rows), *warn.of_errors(told, advice)],
+        "test_rows": asked.test_rows, "bits": max(grid.bits for grid in asked.placing.grids), "seed": command.seed,
+        "concepts": told, "sample_size": needed.rows, "delimiter": data.delimiter,
+        "categories": asked.placing.categories, "warnings": warnings,
     }  # fmt: skip
     if command.out is not None:
         answer["files"] = _kept(command, answer, released, learned, data)
@@ -117,18 +131,21 @@ def _asked(command: LearnCommand) -> _Asked:
     checks.integer("seed", command.seed, 0, 2**32 - 1)
     if command.trials is not None:
         checks.integer("trials", command.trials, 1)
-    form = Form(command.delimiter, command.encoding, command.missing)
+    form = Form(command.delimiter, command.encoding, command.missing, command.comment)
     builder = Builder(command.imports)
     found = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
     usual = (concepts_of(found) if callable(found) else None) or "Thresholds"
     kind = usual if command.concepts is None else command.concepts
     shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
     cube = "dimension" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
-    placing, targets = (_on_plane if shape else _on_cube if cube else _on_lines)(command, form)
+    categories = grids.categories_of(command.categories, command.features)
+    unproved = [name for name, texts in categories.items() if not texts]
+    categories |= {name: columns.categories_in(command.table, name, form) for name in unproved}
+    placing, targets = (_on_plane if shape else _on_cube if cube else _on_lines)(command, form, categories)
     data = columns.read(
         command.table, placing, targets, form, command.positive, clip=command.clip, drop_missing=command.drop_missing
     )  # fmt: skip
-    within = builder.knowing(d=2**command.bits - 1) if shape else builder.knowing(domain=placing.domain)
+    within = builder.knowing(d=2 ** placing.grids[0].bits - 1) if shape else builder.knowing(domain=placing.domain)
     if isinstance(placing.domain, Cube):
         within = builder.knowing(dimension=placing.domain.dimension)
     concepts = within.build("concepts", kind, CONCEPTS)
@@ -141,9 +158,24 @@ def _asked(command: LearnCommand) -> _Asked:
         columns.require_own_points(learner)
     if command.out is not None:
         spec_of(learner, "learner")
+        for name in ("errors.json", "learned.json"):
+            require_new(command.out / name, [command.table])
     trials = command.trials or (_SHAPE_TRIALS if shape else _TRIALS)
     test_rows = min(rows - 1, max(1, round(command.test_share * rows)))
-    return _Asked(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed)
+    read = _unproved({name: placing.categories[name] for name in unproved})
+    return _Asked(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed, read)
+
+
+def _unproved(categories: _Categories) -> str:
+    """Why there is no guarantee if these categories were read from the table; empty if none were."""
+    if not categories:
+        return ""
+    names = ", ".join(map(repr, categories))
+    flags = " ".join(shlex.quote(declared(name, texts)) for name, texts in categories.items())
+    return (
+        f"no privacy guarantee: the categories of {names} were read from the table, and the result names them; if they "
+        f"are public knowledge, declare them: --categories {flags}"
+    )
 
 
 def _learner(command: LearnCommand, within: Builder, k: int) -> Any:
@@ -168,29 +200,30 @@ def _learner(command: LearnCommand, within: Builder, k: int) -> Any:
     return learner
 
 
-def _on_lines(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
+def _on_lines(command: LearnCommand, form: Form, categories: _Categories) -> tuple[grids.Placing, tuple[str, ...]]:
     if command.box:
         raise InputError("box", "none for a class over a line", repr(command.box), "give --bounds for every feature")
-    return grids.on_lines(command.features, command.bounds, command.bits, command.flip), command.target
+    return grids.on_lines(command.features, command.bounds, command.bits, command.flip, categories), command.target
 
 
-def _on_cube(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
+def _on_cube(command: LearnCommand, form: Form, categories: _Categories) -> tuple[grids.Placing, tuple[str, ...]]:
     if command.box:
         raise InputError("box", "none for a class over a cube", repr(command.box), "give --bounds for every feature")
     if command.flip:
         advice = "leave it out: its concepts include negated coordinates"
         raise InputError("flip", "none for a class over a cube", repr(command.flip), advice)
-    return grids.on_cube(command.features, command.bounds, command.bits), command.target
+    return grids.on_cube(command.features, command.bounds, command.bits, categories), command.target
 
 
-def _on_plane(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
+def _on_plane(command: LearnCommand, form: Form, categories: _Categories) -> tuple[grids.Placing, tuple[str, ...]]:
     """The placing and targets of a shape; without column names the file must have three columns."""
-    if command.bounds or command.flip:
-        raise InputError("bounds and flip", "none for a shape", "some", "give --box X0 Y0 X1 Y1")
+    if command.bounds or command.flip or categories:
+        raise InputError("bounds, flip and categories", "none for a shape", "some", "give --box X0 Y0 X1 Y1")
     if command.out is not None:
         areas.shapely_module()
     features, targets = command.features, command.target
-    placing = grids.on_plane(features, command.box, command.bits)
+    bits = _BITS if command.bits is None else command.bits
+    placing = grids.on_plane(features, command.box, bits)
     if features or targets:
         return placing, targets
     names = header(command.table, form)
@@ -199,7 +232,7 @@ def _on_plane(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[s
             "table", "three columns x, y, label, or --features X Y --target LABEL", f"{len(names)} columns",
             "name the columns",
         )  # fmt: skip
-    return grids.on_plane(names[:2], command.box, command.bits), (names[2],)
+    return grids.on_plane(names[:2], command.box, bits), (names[2],)
 
 
 def _spread(errors: Mapping[str, np.ndarray], j: int, test_rows: int) -> dict[str, dict[str, float]]:
@@ -264,6 +297,12 @@ def _show(command: LearnCommand, answer: Mapping[str, Any], guarantee: Any) -> N
         f"errors: means (5%-95%) over {answer['trials']} keyed splits, {answer['test_rows']} rows held out; "
         "they are not private"
     )
+    if answer["delimiter"] not in (",", command.delimiter):
+        say(f"the columns are separated by {answer['delimiter']!r}")
+    for name, texts in answer["categories"].items():
+        say(f"{name}: a column of 0 and 1 for each of its categories {', '.join(map(repr, texts))}")
+    if command.bits is None and answer["bits"] != _BITS:
+        say(f"grid: --bits {answer['bits']}, chosen so that all features fit")
     if command.positive is not None:
         say(f"label 1 is {command.positive!r}")
     if command.box:

@@ -3,8 +3,10 @@
 import functools
 import inspect
 import operator
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
@@ -13,6 +15,8 @@ from dpjax.cli.arguments import COMMANDS, LearnCommand
 from dpjax.cli.kinds import Unread
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+
+_OF_TABLES, _MARK = ("learn", "predict"), "\0"
 
 
 def parse(arguments: Sequence[str]) -> Any:
@@ -25,6 +29,8 @@ def parse(arguments: Sequence[str]) -> Any:
 
         given = [word for word in given if word not in files]
         default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
+    if name in _OF_TABLES:  # names of columns and labels may begin with a dash
+        given = [f"{_MARK}{word}" if re.match(r"-[^\W\d]", word) and word != "-h" else word for word in given]
     kinds: list[Any] = []
     for known, kind in COMMANDS.items():
         own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
@@ -35,7 +41,8 @@ def parse(arguments: Sequence[str]) -> Any:
     except ValueError as error:  # a value that the dataclass refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
     for field in fields(command):
-        value = getattr(command, field.name)
+        value = _unmarked(getattr(command, field.name))
+        setattr(command, field.name, value)
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Unread):
                 flag = "--" + field.name.replace("_", "-")
@@ -47,6 +54,12 @@ def parse(arguments: Sequence[str]) -> Any:
     return command
 
 
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_unmarked, value))
+    return type(value)(str(value).removeprefix(_MARK)) if isinstance(value, str | Path) else value
+
+
 def _described(kind: type) -> str:
     """A command's docstring with each example on its own line, since tyro joins lines that begin with a letter."""
     text, *examples = (inspect.getdoc(kind) or "").split("\nExample: ")
@@ -54,14 +67,22 @@ def _described(kind: type) -> str:
 
 
 def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
-    """A TOML file's values as fields of LearnCommand; bounds may be a table of name = [low, high]."""
+    """A TOML file's values as fields of LearnCommand; bounds and categories may be tables of name = [...]."""
     values = {}
     for name, value in data.items():
         checks.choice("key", name, [entry.name for entry in fields(LearnCommand) if entry.name != "table"])
         if name == "bounds" and isinstance(value, dict):
             value = [f"{column}={':'.join(map(str, pair))}" for column, pair in value.items()]
+        if name == "categories" and isinstance(value, dict):
+            value = [declared(column, map(str, texts)) for column, texts in value.items()]
         values[name] = tuple(value) if isinstance(value, list) else value
     return values
+
+
+def declared(column: str, texts: Iterable[str]) -> str:
+    """The value of --categories for a column of texts."""
+    plain = (text if re.fullmatch(r"[\w .-]+", text) else '"' + text.replace('"', '""') + '"' for text in texts)
+    return f"{column}={','.join(plain)}"
 
 
 _DESCRIPTION = (

@@ -10,19 +10,20 @@ import pyarrow.csv
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import PredictCommand
-from dpjax.core.files import replace_file
+from dpjax.core.files import replace_file, require_new
 from dpjax.tables import learned
-from dpjax.tables.reading import Form, complete, numbers, opened
+from dpjax.tables.columns import placed
+from dpjax.tables.reading import Form, complete, opened
 
 
 def run(command: PredictCommand) -> Answer:
     """Predicts the label of each row; the answer counts rows, ones and values outside the bounds."""
     model = learned.load(command.learned, command.imports)
-    placing, form = model.placing, Form(command.delimiter, command.encoding, command.missing)
-    texts = opened(command.table, placing.features, form)
-    values = [numbers(texts, name) for name in placing.features]
-    present = {name: ~np.isnan(one) for name, one in zip(placing.features, values, strict=True)}
-    whole = complete(present, command.drop_missing)
+    if command.out is not None:
+        require_new(command.out, (command.learned, command.table))
+    placing, form = model.placing, Form(command.delimiter, command.encoding, command.missing, command.comment)
+    values, other = placed(opened(command.table, [*placing.places], form), placing)
+    whole = complete({name: ~np.isnan(values[place]) for name, place in placing.places.items()}, command.drop_missing)
     values = [one[whole] for one in values]
     labels = model.predict(values)
     full = np.zeros((len(whole), len(model.names)), bool)
@@ -32,7 +33,8 @@ def run(command: PredictCommand) -> Answer:
     written = pa.table({number: pa.array(np.arange(1, len(whole) + 1)), **predictions})
     answer: dict[str, Any] = {
         "table": str(command.table), "rows": len(whole), "missing": int(np.sum(~whole)),
-        "moved": placing.outside(values), "positive": model.positive,
+        "moved": {**placing.outside(values), **{name: int(mask.sum()) for name, mask in other.items()}},
+        "positive": model.positive,
         "ones": dict(zip(model.names, labels.sum(axis=0).tolist(), strict=True)),
     }  # fmt: skip
     if command.out is None:
@@ -53,7 +55,7 @@ def _show(answer: dict[str, Any], table: pa.Table) -> None:
     if "files" not in answer:
         print(_csv(table).decode(), end="", flush=True)
     notes = [f"{name}: 1 in {count} of {answer['rows']} rows" for name, count in answer["ones"].items()]
-    notes += [f"{name}: {count} values outside the bounds count as the nearest one"
+    notes += [f"{name}: {count} values outside the bounds count as the nearest one, or as none of the categories"
               for name, count in answer["moved"].items() if count]  # fmt: skip
     if answer["missing"]:
         notes.append(f"no prediction for {answer['missing']} rows with missing values")

@@ -9,16 +9,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyarrow as pa
 from jax import Array
 
 from dpjax.concepts import Hypothesis
+from dpjax.concepts.cube import MOST_BITS
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Learner
 from dpjax.tables.grids import Grid as Grid
 from dpjax.tables.grids import Placing
-from dpjax.tables.reading import Form, complete, labels, numbers, opened
+from dpjax.tables.reading import Form, complete, indicators, labels, numbers, opened, spellings, texts_of
 
 _PLAIN = Form()
 _BLOCK_CELLS = 1 << 18
@@ -29,7 +31,8 @@ class Table:
     """x: ``uint32[n, limbs]``, or ``uint32[n, k, limbs]`` with a column for each concept. y: ``bool[n, k]``.
 
     names, grids: of the concepts; for a shape the grids of its coordinates. dropped: number of rows of the file that
-    were left out. moved: number of remaining rows with a value outside the bounds.
+    were left out. moved: number of remaining rows with a value outside the bounds or the categories. delimiter: of the
+    file. notes: about the labels; like all counts they are not private.
     """
 
     x: np.ndarray
@@ -38,6 +41,8 @@ class Table:
     grids: tuple[Grid, ...]
     dropped: int = 0
     moved: int = 0
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
 
     @property
     def own_points(self) -> bool:
@@ -56,7 +61,8 @@ def read(
     """Reads a CSV file: one feature, or several of a cube, with k targets; k features, or a shape's two, with one.
 
     positive: the label that is 1. clip: values outside the bounds count as the nearest bound, as they always do for a
-    shape. drop_missing: leave out rows without a finite value in each column, which are otherwise refused.
+    shape, and other texts than the declared categories as none of them. drop_missing: leave out rows without a finite
+    value in each column, which are otherwise refused.
 
     Privacy: each row is placed independently. If rows are left out, their number depends on the data: only a guarantee
       under ADD_OR_REMOVE_ONE for the remaining rows is also one for the file, under the same relation.
@@ -70,23 +76,62 @@ def read(
             f"{len(placing.features)} features and {len(targets)} targets",
             "name the two coordinates and the label" if shape else "learn the others in further runs",
         )  # fmt: skip
-    texts = opened(path, (*placing.features, *targets), form)
-    values = [numbers(texts, name) for name in placing.features]
+    texts = opened(path, (*placing.places, *targets), form)
+    values, other = placed(texts, placing)
     y, there = labels(texts, targets, positive)
     if not (clip or shape):
         placing.require(values)
-    present = {name: ~np.isnan(column) for name, column in zip(placing.features, values, strict=True)}
+        require_declared(texts, placing, other)
+    present = {name: ~np.isnan(values[place]) for name, place in placing.places.items()}
     present |= {name: there[:, j] for j, name in enumerate(targets)}
     whole = complete(present, drop_missing)
+    outside = [grid.outside(one) for grid, one in zip(placing.grids, values, strict=True)]
+    moved = np.any([*outside, *other.values()], axis=0)[whole]
     values, y = [column[whole] for column in values], y[whole]
-    moved = np.any([grid.outside(one) for grid, one in zip(placing.grids, values, strict=True)], axis=0)
-    counts = {"dropped": int(np.sum(~whole)), "moved": int(np.sum(moved))}
+    about: dict[str, Any] = {"dropped": int(np.sum(~whole)), "moved": int(np.sum(moved))}
+    about["delimiter"] = texts.schema.metadata[b"delimiter"].decode()
+    about["notes"] = () if positive is None else tuple(spellings(texts, targets, positive))
     x = placing.elements(values)
     if shape or placing.cube:
-        return Table(x, y, tuple(targets), placing.grids, **counts)
+        return Table(x, y, tuple(targets), placing.grids, **about)
     if not several:
-        return Table(x, y, tuple(targets), placing.grids * len(targets), **counts)
-    return Table(x, np.repeat(y, len(placing.features), axis=1), placing.features, placing.grids, **counts)
+        return Table(x, y, tuple(targets), placing.grids * len(targets), **about)
+    return Table(x, np.repeat(y, len(placing.features), axis=1), placing.features, placing.grids, **about)
+
+
+def placed(texts: pa.Table, placing: Placing) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """The values of the features, ``float64[n]`` each, NaN if missing; for columns of texts, the rows of others."""
+    values, other = [], {}
+    for name in placing.places:
+        if name in placing.categories:
+            own, other[name] = indicators(texts, name, placing.categories[name])
+            values += own
+        else:
+            values.append(numbers(texts, name))
+    return values, other
+
+
+def require_declared(texts: pa.Table, placing: Placing, other: Mapping[str, np.ndarray]) -> None:
+    """Raises InputError for a text that is none of its column's categories."""
+    for name, mask in other.items():
+        if mask.any():
+            row = int(np.flatnonzero(mask)[0])
+            raise InputError(
+                f"column {name!r}", f"one of the declared categories {', '.join(map(repr, placing.categories[name]))}",
+                f"{texts[name][row].as_py()!r} in row {row + 1}",
+                "declare it, too, or use --clip: other texts then count as none of the categories",
+            )  # fmt: skip
+
+
+def categories_in(path: str | Path, name: str, form: Form = _PLAIN) -> tuple[str, ...]:
+    """The texts of a column, which are private: no guarantee covers what is learned from columns that they name."""
+    found = texts_of(opened(path, [name], form), name)
+    if not 0 < len(found) <= MOST_BITS:
+        raise InputError(
+            f"column {name!r}", f"1 to {MOST_BITS} categories", f"{len(found)} different texts",
+            "choose another column, or declare a few categories and use --clip",
+        )  # fmt: skip
+    return tuple(found)
 
 
 def plan_for(learner: Learner, privacy: Privacy, accuracy: Accuracy, rows: int) -> Any:

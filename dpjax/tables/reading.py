@@ -1,13 +1,9 @@
-"""Reads CSV files: compressed or not, in any encoding, with any delimiter."""
+"""Texts of a table's columns as numbers, labels and categories."""
 
-import csv
 import difflib
-import gzip
-import io
 import re
-import zlib
+import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,74 +13,42 @@ import pyarrow.csv
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.tables.sources import Form as Form
+from dpjax.tables.sources import source
 
-_DELIMITERS = ",;\t|"
-_SHOWN, _LOOKED_AT = 5, 1000
+_SHOWN, _LOOKED_AT, _NAME = 5, 1000, 60
 _SEPARATED = re.compile(r"[+-]?\d+([.,'_ \u00a0\u202f]\d+)+")
-
-
-@dataclass(frozen=True)
-class Form:
-    """The format of a file.
-
-    delimiter: one character; None for the one of comma, semicolon, tab and bar for which the header has the columns.
-    encoding: a name that Python knows; None for UTF-8, or UTF-16 if the file starts with its byte-order mark.
-    missing: words for a missing value, besides an empty field, NA, N/A, NaN, null and the like.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    missing: tuple[str, ...] = ()
-
-    def __post_init__(self):
-        given = self.delimiter
-        if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n'):
-            raise InputError("delimiter", "one character", repr(given), r"for example --delimiter ';'")
-
-
 _PLAIN = Form()
 
 
 def header(path: str | Path, form: Form = _PLAIN) -> list[str]:
     """The names of all columns, for the delimiter that gives the most columns."""
-    return _header(_text(path, form), path, form, ())[0]
+    return source(path, form, ()).columns
 
 
 def opened(path: str | Path, names: Sequence[str], form: Form = _PLAIN) -> pa.Table:
     """The named columns as stripped texts, null for missing values; at least one row.
 
-    Raises InputError for a file that cannot be read, a missing or duplicate column, and a file without rows.
+    The metadata of the schema has the ``delimiter``. Raises InputError for a file that
+    cannot be read, a missing or duplicate column, and a file without rows.
     """
-    text = _text(path, form)
-    columns, delimiter = _header(text, path, form, names)
+    found = source(path, form, names)
+    columns = found.columns
     for name in names:
-        checks.choice("column", name, columns)
+        checks.choice("column", name, _near(name, columns), found.advice)
         if (count := columns.count(name)) > 1:
             raise InputError(
                 f"column {name!r}", "one of this name", f"{count} in the header", "rename or remove all but one"
             )
         if (count := list(names).count(name)) > 1:
             raise InputError(f"column {name!r}", "each column once", f"{count} times", "name it once")
-    try:
-        table = pa.csv.read_csv(
-            pa.BufferReader(text.encode()),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                include_columns=list(names), column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        )  # fmt: skip
-    except pa.ArrowException as error:
-        raise InputError(
-            "table",
-            "a CSV file with as many fields in each row as in the header",
-            f"{path}: {error}",
-            "correct the row",
-        ) from error
-    if table.num_rows == 0:
+    texts = found.read(names)
+    if not len(texts[0]):
         raise InputError("table", "at least one row", f"{path} has none", "check the file")
     absent = pa.array([*pa.csv.ConvertOptions().null_values, *form.missing])
-    trimmed = [pc.utf8_trim_whitespace(table[name]) for name in names]
-    return pa.table([pc.if_else(pc.is_in(one, absent), None, one) for one in trimmed], names=list(names))
+    trimmed = [pc.utf8_trim_whitespace(one) for one in texts]
+    table = pa.table([pc.if_else(pc.is_in(one, absent), None, one) for one in trimmed], names=list(names))
+    return table.replace_schema_metadata({"delimiter": found.delimiter})
 
 
 def numbers(table: pa.Table, name: str) -> np.ndarray:
@@ -101,8 +65,9 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
                 "remove separators of thousands and write a point before the decimals; their meaning is not guessed",
             ) from None  # fmt: skip
         raise InputError(
-            f"column {name!r}", "numbers", given, "correct the value, or name a word for missing ones by --missing"
-        ) from None
+            f"column {name!r}", "numbers", given, "write plain numbers such as 1234.5, a date as a number of days, and no "
+            "units; name words for missing values by --missing, or declare --categories for a column of texts",
+        ) from None  # fmt: skip
     found = values.to_numpy(zero_copy_only=False).astype(np.float64) if values.null_count else values.to_numpy()
     return np.where(np.isfinite(found), found, np.nan)
 
@@ -113,7 +78,7 @@ def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -
     Without ``positive`` labels are 0 and 1, or false and true; with it a label is 1 if it equals ``positive``. If it
     does not occur in a column, a column of 0 and 1 keeps its meaning, and one of other columns' labels is 0 everywhere.
     """
-    distinct = {name: sorted(pc.drop_null(pc.unique(table[name])).to_pylist()) for name in names}
+    distinct = {name: texts_of(table, name) for name in names}
     if positive is None:
         meanings = {name: dict(zip(own, map(_truth, own), strict=True)) for name, own in distinct.items()}
     else:
@@ -123,6 +88,43 @@ def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -
             raise _unclear(name, distinct[name], positive)
     found = [_coded(table[name], meanings[name]) for name in names]
     return np.stack([truths for truths, _ in found], axis=1), np.stack([there for _, there in found], axis=1)
+
+
+def spellings(table: pa.Table, names: Sequence[str], positive: str) -> list[str]:
+    """A sentence for each column with labels that differ from the positive one only in case, blanks and signs."""
+
+    def folded(text: str) -> str | float:
+        plain = re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", text).casefold())
+        return _key(text) if isinstance(_key(text), float) else plain or text
+
+    said = []
+    for name in names:
+        counts = {one["values"]: one["counts"] for one in pc.value_counts(pc.drop_null(table[name])).to_pylist()}
+        others = {
+            text: n for text, n in counts.items() if folded(text) == folded(positive) and not _same(text, positive)
+        }
+        if others:
+            ones = sum(n for text, n in counts.items() if _same(text, positive))
+            listed = ", ".join(f"{text!r} ({n})" for text, n in others.items())
+            said.append(
+                f"target {name!r}: 1 is {positive!r} ({ones} of {len(table)} rows); other spellings count as 0: "
+                f"{listed}; if they mean the same, write them alike in the table"
+            )
+    return said
+
+
+def texts_of(table: pa.Table, name: str) -> list[str]:
+    """The different texts of a column, sorted."""
+    return sorted(pc.drop_null(pc.unique(table[name])).to_pylist())
+
+
+def indicators(table: pa.Table, name: str, categories: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray]:
+    """A column of 0 and 1 for each category, ``float64[n]``, NaN for missing values; and the mask of other texts."""
+    place = {_key(text): i for i, text in enumerate(categories)}
+    distinct = texts_of(table, name)
+    codes = np.array([-2, *(place.get(_key(text), -1) for text in distinct)])
+    rows = codes[pc.fill_null(pc.index_in(table[name], pa.array(distinct, pa.string())), -1).to_numpy() + 1]
+    return [np.where(rows == -2, np.nan, rows == i) for i in range(len(categories))], rows == -1
 
 
 def complete(parts: dict[str, np.ndarray], drop: bool) -> np.ndarray:
@@ -199,11 +201,16 @@ def _truth(text: str) -> bool | None:
         return None
 
 
-def _same(text: str, positive: str) -> bool:
+def _key(text: str) -> str | float:
+    """Equal for texts that are equal, or the same number."""
     try:
-        return text == positive or float(text) == float(positive)
+        return float(text)
     except ValueError:
-        return False
+        return text
+
+
+def _same(text: str, positive: str) -> bool:
+    return _key(text) == _key(positive)
 
 
 def _is_number(text: pa.Scalar) -> bool:
@@ -214,41 +221,9 @@ def _is_number(text: pa.Scalar) -> bool:
     return True
 
 
-def _text(path: str | Path, form: Form) -> str:
-    """The whole file, decompressed and decoded."""
-    try:
-        data = Path(path).read_bytes()
-        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError("table", "a CSV file with a header", f"{path}: {reason}", "check path and file") from error
-    encoding = form.encoding
-    if encoding is None:
-        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    try:
-        return data.decode(encoding).removeprefix("\ufeff")
-    except LookupError:
-        known = "the name of an encoding, such as utf-8, utf-16, latin-1 or cp1252"
-        raise InputError("encoding", known, repr(encoding), "check the name") from None
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(
-            "table", f"text in {encoding}", f"{path}: byte {data[error.start]:#04x} in line {line}",
-            "give its encoding, for example --encoding latin-1, cp1252 or utf-16",
-        ) from error  # fmt: skip
-
-
-def _header(text: str, path: str | Path, form: Form, names: Sequence[str]) -> tuple[list[str], str]:
-    """The first nonempty line, and the delimiter for which it has most of the names, then most columns."""
-    found = []
-    for delimiter in form.delimiter or _DELIMITERS:
-        lines = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
-        try:
-            columns = next((line for line in lines if line), [])
-        except csv.Error as error:
-            raise InputError("table", "a CSV file with a header", f"{path}: {error}", "check the file") from error
-        found.append((len({*names} & {*columns}), len(columns), columns, delimiter))
-    _, count, columns, delimiter = max(found, key=lambda one: one[:2])  # the first delimiter wins ties
-    if not count:
-        raise InputError("table", "a CSV file with a header", f"{path} is empty", "check the file")
-    return columns, delimiter
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    """All the known names if they are few and short, otherwise those that are most like the name, shortened."""
+    if name in known or (len(known) <= 4 * _SHOWN and all(len(one) <= _NAME for one in known)):
+        return [*known]
+    short = [one if len(one) <= _NAME else f"{one[:_NAME]}..." for one in known[:_LOOKED_AT]]
+    return difflib.get_close_matches(name[:_NAME], short, 4 * _SHOWN, 0.0)

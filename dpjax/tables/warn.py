@@ -1,6 +1,6 @@
 """Warnings about results on a table: too few rows, or no better than a constant."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,17 +40,17 @@ def rows_needed(learner: Any, privacy: Privacy, accuracy: Accuracy) -> Needed:
         return Needed(None, asked, str(error))
 
 
-def of_errors(concepts: Sequence[Mapping[str, Any]], advice: str = "") -> list[str]:
-    """A warning for each concept whose mean held-out error is not below that of the best constant; with advice."""
+def of_errors(concepts: Sequence[Mapping[str, Any]], advice: Callable[[int], str] = lambda j: "") -> list[str]:
+    """A warning for each concept whose mean held-out error is not below that of the best constant; with its advice."""
     found = []
-    for row in concepts:
+    for j, row in enumerate(concepts):
         mean = {name: spread["mean"] for name, spread in row.items() if name.startswith("error_")}
         mine, constant = mean.pop("error_private"), mean.pop("error_constant")
         if mine >= constant:
             others = ", ".join(f"{_words(name)}: {other:.3f}" for name, other in mean.items())
             found.append(
                 f"{row['concept']}: no better than the best constant, which errs on {constant:.3f} of the held-out "
-                f"rows; the learner errs on {mine:.3f} ({others}){advice and '; '}{advice}"
+                f"rows; the learner errs on {mine:.3f} ({others}){advice(j) and '; '}{advice(j)}"
             )
     return found
 

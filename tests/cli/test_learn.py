@@ -105,6 +105,60 @@ def test_warnings_where_the_constant_wins_and_rows_are_few(patients, capsys):
     assert status == 0 and all(f"warning: {text}" in words for text in answer["warnings"]) and "constant" in words
 
 
+def test_flip_is_advised_for_thresholds_that_are_not_flipped(patients, capsys):
+    for flags, advised in (
+        ((), 1),
+        (("--flip", "age"), 0),
+        (("--concepts", "Points"), 0),
+        (("--concepts", "Stumps"), 0),
+    ):
+        status, out, _ = learn(capsys, patients, "--target", "rare", "--epsilon", 0.001, "--bits", 4, *flags)
+        assert status == 0 and "no better than the best constant" in out and out.count("give --flip") == advised
+
+
+def test_spellings_delimiters_and_names_that_look_like_flags(tmp_path, capsys):
+    path = tmp_path / "names.csv"
+    path.write_text("-age;-d;x\n10;Yes;1\n20;yes;2\n30;-no;3\n40;-no;4\n")
+    flags = ("--features", "-age", "--target", "-d", "--bounds", "-age=0:100", "--missing", "-", "-na", "--trials", 2)
+    status, out, err = run(capsys, "learn", path, *flags, "--positive", "yes", "--json")
+    assert status == 0, err
+    answer = json.loads(out)
+    assert answer["delimiter"] == ";" and answer["concepts"][0]["concept"] == "-d"
+    assert "1 is 'yes' (1 of 4 rows); other spellings count as 0: 'Yes' (1);" in answer["warnings"][0]
+    status, out, _ = run(capsys, "learn", path, *flags, "--positive", "-no")
+    assert status == 0 and "the columns are separated by ';'" in out and "label 1 is '-no'" in out
+
+
+def test_no_input_is_overwritten(patients, tmp_path, capsys):
+    out = tmp_path / "new"
+    status, _, _ = learn(capsys, patients, "--target", "rare", "--out", out)
+    assert status == 0
+    table, model = tmp_path / "table.csv", out / "learned.json"
+    table.write_bytes(patients.read_bytes())
+    for number, kept in enumerate((table, model)):
+        (tmp_path / f"hard{number}").hardlink_to(kept)
+        (tmp_path / f"soft{number}").symlink_to(kept)
+        for name in (
+            kept,
+            tmp_path / f"hard{number}",
+            tmp_path / f"soft{number}",
+            kept.parent / ".." / kept.parent.name / kept.name,
+        ):
+            before = kept.read_bytes()
+            status, _, err = run(capsys, "predict", model, table, "--out", name)
+            assert status == 2 and "out: expected a file that is not read" in err and kept.read_bytes() == before
+    (tmp_path / "folder").mkdir()
+    for name, kind in (("/dev/null", "a device"), (tmp_path / "folder", "a folder")):
+        status, _, err = run(capsys, "predict", model, table, "--out", name)
+        assert status == 2 and f"which is {kind}" in err
+    status, _, err = run(capsys, "predict", model, table, "--out", tmp_path / "predictions.csv")
+    assert status == 0 and run(capsys, "predict", model, table, "--out", tmp_path / "predictions.csv")[0] == 0
+    (out / "errors.json").unlink()
+    (out / "errors.json").hardlink_to(table)
+    status, _, err = learn(capsys, table, "--target", "rare", "--out", out)
+    assert status == 2 and "not read" in err and table.read_bytes() == patients.read_bytes()
+
+
 def test_rows_with_holes_and_what_leaving_them_out_means(holes, capsys):
     flags = ("--target", "état", "--positive", "ill", "--missing", "?", "--encoding", "latin-1", "--json")
     status, _, err = learn(capsys, holes, *flags)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.tables.grids import Grid, Placing, on_lines, on_plane
+from dpjax.tables.grids import Grid, Placing, on_lines, on_plane, written
 
 
 def test_a_grid_places_values_and_names_the_edge():
@@ -64,8 +64,8 @@ def test_several_lines_and_a_shape():
         (["a=0:nan"], [], "low < high"),
         (["a=0:inf"], [], "low < high"),
         (["a"], [], "name=low:high"),
-        (["c=0:1"], [], "bounds or flip"),
-        (["a=0:1"], ["b"], "bounds or flip"),
+        (["c=0:1"], [], "categories or flip"),
+        (["a=0:1"], ["b"], "categories or flip"),
     ],
 )
 def test_bad_bounds(bounds, flip, words):
@@ -84,3 +84,42 @@ def test_bad_boxes():
 def test_bounds_without_a_name_say_how_to_write_them():
     with pytest.raises(InputError, match="write age=0:40"):
         on_lines(["age"], ["0:40"], 4, [])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bits"),
+    [
+        (1.5e9, 1.7e9, 16),
+        (1.5e9, 1.7e9, 30),
+        (20190101, 20260101, 16),
+        (-1e-9, 1e-9, 8),
+        (0, 1e300, 4),
+        (123456.5, 123457, 20),
+        (0, 40, 16),
+    ],
+)
+def test_rules_have_the_digits_that_the_grid_needs(low, high, bits):
+    """The rule as it is printed labels values as the grid does, except within a tenth of a cell of the edge."""
+    grid = Grid(float(low), float(high), bits)
+    width = (grid.high - grid.low) / 2**bits
+    for cells in np.linspace(1, 2**bits - 1, 37).astype(int).tolist():
+        said = grid.sentence("v", 1, cells).removeprefix("1 iff v < ")
+        edge = grid.edge(cells)
+        assert abs(float(said) - edge) <= width / 10 and ("e" not in said or high == 1e300 or high == 1e-9)
+        values = edge + np.array([-0.9, -0.11, 0.11, 0.9]) * width
+        if width > 64 * np.spacing(max(abs(grid.low), grid.high)):
+            np.testing.assert_array_equal(values < float(said), grid.place("v", values, True) < cells)
+
+
+def test_numbers_are_written_in_full():
+    for value, text in ((1.7e9, "1700000000"), (20210522.25, "20210522.25"), (0.1, "0.1"), (-3.0, "-3"), (0.0, "0"),
+                        (1e300, "1e+300"), (2.0**-30, "9.313225746154785e-10")):  # fmt: skip
+        assert written(value) == text
+    assert written(15.228271484375, 1e-4) == "15.2283" and written(1577836812.3, 3e4) == "1577840000"
+    with pytest.raises(InputError, match=r"bounds 1600000000:1700000000, got 1700000001 in row 1"):
+        Grid(1.6e9, 1.7e9, 4).require("v", np.array([1.7e9 + 1]))
+
+
+def test_bounds_whose_difference_is_infinite_are_refused():
+    with pytest.raises(InputError, match="low < high"):
+        on_lines(["a"], ["a=-1.7e308:1.7e308"], 8)

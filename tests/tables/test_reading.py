@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.tables.reading import Form, complete, header, labels, numbers, opened
+from dpjax.tables.reading import Form, complete, header, labels, numbers, opened, spellings
 
 ROWS = "age,größe,y\n1,1.5,0\n2,2.5,1\n"
 NAMES = ("age", "größe", "y")
@@ -64,7 +64,7 @@ def test_the_delimiter_is_that_of_the_columns_asked_for(tmp_path):
         (b"", {}, "empty"),
         (b"\n\n", {}, "empty"),
         (b"a,y\n", {}, "at least one row"),
-        (b"a,y\n1,0\n1,0,3\n", {}, "as many fields in each row"),
+        (b"a,y\n1,0\n1,0,3\n", {}, "2 fields in each row.*: 3 in line 3"),
         (b"a,a,y\n1,2,0\n", {}, "2 in the header; rename"),
         (b"b,y\n1,0\n", {}, "one of b, y"),
         ("a,y\n1,0\né,1\n".encode("latin-1"), {}, "byte 0xe9 in line 3.*--encoding latin-1"),
@@ -183,3 +183,12 @@ def test_incomplete_rows_are_counted_and_named():
     assert complete({"age": np.ones(3, bool)}, drop=False).all()
     with pytest.raises(InputError, match="at least one row with all values"):
         complete({"age": np.zeros(3, bool)}, drop=True)
+
+
+def test_other_spellings_of_the_positive_label_are_listed(tmp_path):
+    values = ["yes", "Yes", "YES ", "no", "yes", "Yes", "y e s", "yes?"]
+    (said,) = spellings(table(tmp_path, "a\n" + "\n".join(values) + "\n"), ["a"], "yes")
+    assert said.startswith("target 'a': 1 is 'yes' (2 of 8 rows); other spellings count as 0: 'Yes' (2), 'YES' (1), ")
+    assert "'y e s' (1), 'yes?' (1)" in said
+    for values, positive in (("-1 1 +1", "1"), ("+ -", "+"), ("1 1.0 10", "1"), ("a b", "a")):
+        assert spellings(table(tmp_path, "a\n" + values.replace(" ", "\n") + "\n"), ["a"], positive) == []

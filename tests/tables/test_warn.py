@@ -38,4 +38,4 @@ def test_no_better_than_the_constant(mine, warned):
 
 def test_advice_ends_the_warning():
     row = {"concept": "q"} | {f"error_{name}": {"mean": 0.2} for name in ("private", "not_private", "constant")}
-    assert warn.of_errors([row], "give --flip")[0].endswith("(not private: 0.200); give --flip")
+    assert warn.of_errors([row], lambda j: "give --flip")[0].endswith("(not private: 0.200); give --flip")
