@@ -16,6 +16,7 @@ from dpjax.accounting.cover.closed import (
     pure_coefficient,
     zcdp_coefficient,
 )
+from dpjax.accounting.cover.effects import Minimum
 from dpjax.accounting.cover.game import enough_cells
 from dpjax.accounting.cover.guarantee import set_cover_delta, set_cover_epsilon, set_cover_guarantee, set_cover_rho
 from dpjax.accounting.cover.instance import instance_epsilon
@@ -277,6 +278,8 @@ def test_no_epsilon_is_needed_at_a_large_delta():
         lambda: set_cover_delta(1.0, 0.1, 3, 0, ADD),
         lambda: set_cover_delta(1.0, 0.1, 3, 2, "add"),
         lambda: set_cover_delta(1.0, 0.1, 3, 2, ADD, -1.0),
+        lambda: set_cover_delta(1.0, 0.1, 3, Minimum(None), ADD, 6.0, published=False),
+        lambda: set_cover_delta(1.0, 0.1, 3, Minimum(None), ADD),
         lambda: set_cover_epsilon(1.0, 0.1, 3, 2, ADD),
         lambda: calibrate_set_cover(0.0, 1e-6, 3, 2, ADD),
         lambda: calibrate_set_cover(1.0, 1.0, 3, 2, ADD),

@@ -3,7 +3,7 @@
 A hit row is removed, so its loss comes from the round that removes it and from the probabilities of removal before.
 """
 
-from dpjax.accounting.cover.effects import Effect, effect_of
+from dpjax.accounting.cover.effects import Effect, Minimum, effect_of
 from dpjax.accounting.cover.game import game_delta
 from dpjax.accounting.cover.states import largest_loss, score_range
 from dpjax.accounting.guarantee import Guarantee
@@ -12,6 +12,7 @@ from dpjax.accounting.numeric.ranges import non_negative
 from dpjax.accounting.numeric.secant import crossing
 from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, require_relation
 
 _SOURCE = "Kaplan, Mansour, Matias, Stemmer, Claim 3.4; game and constants our own"
@@ -144,6 +145,8 @@ def checked_effect(k: int | Effect, published: bool) -> Effect:
     """That of min{T - b / k, -O} for whole numbers k >= 1, or the one given; with a noisy count that is published."""
     if not hasattr(k, "interval"):
         checks.integer("k", k, 1)
+    elif k == Minimum(None) and not published:
+        raise InputError("k", "a whole number for counts that are not published", repr(k), "give that of the score")
     return effect_of(k).counted() if published else effect_of(k)
 
 

@@ -40,8 +40,8 @@ def set_cover(
     Returns: (the functions in the order of the rounds, each leaf with a leading axis of rounds; the noisy counts
       ``int32[rounds]``, or None without noise: exact counts must not be published).
 
-    Privacy: `cover_guarantee` of the plan, for every database, for the functions together with the noisy counts;
-      also for a family that is `Following`.
+    Privacy: `cover_guarantee` of the plan, for every database, for the functions together with the noisy counts, or
+      with ``published=False`` for the functions alone; also for a family that is `Following`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts",
       Section 3 (SetCoverLearner).
     """
