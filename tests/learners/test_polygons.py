@@ -268,6 +268,13 @@ class Sides:
         return self.planes.hits(h, x)
 
 
+@dataclass(frozen=True)
+class AllSides(Sides):
+    """It claims that targets have no other sides."""
+
+    complete = True
+
+
 def test_a_family_from_outside_is_learned_and_predicted(key):
     """A rectangle of a grid of 17 by 17, all of whose sides the family has."""
     concepts, x = ConvexPolygons(16, 4), jnp.asarray(np.stack(np.mgrid[:17, :17], -1).reshape(-1, 2), jnp.uint32)
@@ -276,9 +283,12 @@ def test_a_family_from_outside_is_learned_and_predicted(key):
     plan, rows = learner.plan(Privacy(1e3, 1e-6), ACCURACY), Sample(x, label[:, None], np.ones(289, bool))
     found = learned(learner)(key, rows, plan)
     np.testing.assert_array_equal(np.asarray(predicted(learner)(found, x))[:, 0], label)
-    assert learner.sample_size(BUDGET, ACCURACY) < replace(learner, family=None).sample_size(BUDGET, ACCURACY)
+    with pytest.raises(NoTheoremError, match=r"family: expected a complete one.*Sides"):  # other polygons have others
+        learner.sample_size(BUDGET, ACCURACY)
+    own = replace(learner, family=AllSides(16))
+    assert own.sample_size(BUDGET, ACCURACY) < replace(learner, family=None).sample_size(BUDGET, ACCURACY)
     with pytest.raises(NoTheoremError, match="size_along"):
-        replace(learner, margin=EdgeMargin(2, 16)).sample_size(BUDGET, ACCURACY)
+        replace(own, margin=EdgeMargin(2, 16)).sample_size(BUDGET, ACCURACY)
 
 
 def test_a_measure_from_outside_has_its_own_cost():
