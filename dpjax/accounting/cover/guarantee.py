@@ -14,6 +14,7 @@ from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 from dpjax.core import checks
 from dpjax.core.types import Neighboring, require_relation
 
+MOST_ROUNDS = 1 << 20
 _SOURCE = "Kaplan, Mansour, Matias, Stemmer, Claim 3.4; game and constants our own"
 _TOLERANCE = 1e-6
 
@@ -138,7 +139,7 @@ def _checked(
 ) -> tuple[float, int, float, Effect, Neighboring]:
     """(coefficient, rounds, rate, effect, neighboring)."""
     checks.epsilon(coefficient, "coefficient")
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, MOST_ROUNDS)
     non_negative("scale", scale)
     effect = checked_effect(k, scale > 0)
     require_relation(neighboring)
