@@ -56,3 +56,6 @@ from dpjax.accounting.zcdp import zcdp as zcdp
 from dpjax.accounting.zcdp import zcdp_delta as zcdp_delta
 from dpjax.accounting.zcdp import zcdp_epsilon as zcdp_epsilon
 from dpjax.accounting.zcdp import zcdp_rho as zcdp_rho
+from dpjax.core import host as _host
+
+_host.host_functions(globals())

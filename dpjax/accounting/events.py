@@ -69,8 +69,7 @@ class LaplaceNoise(Event):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        positive("scale", self.scale)
-        positive("sensitivity", self.sensitivity)
+        positive("sensitivity / scale", positive("sensitivity", self.sensitivity) / positive("scale", self.scale))
 
     @property
     def epsilon(self) -> float:
@@ -106,8 +105,7 @@ class GaussianNoise(Event):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        positive("sigma", self.sigma)
-        positive("sensitivity", self.sensitivity)
+        positive("sensitivity / sigma", positive("sensitivity", self.sensitivity) / positive("sigma", self.sigma))
 
     @property
     def shift(self) -> float:
@@ -164,8 +162,8 @@ class DiscreteLaplaceNoise(_Atoms):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        positive("scale", self.scale)
-        checks.integer("sensitivity", self.sensitivity, 1)
+        checks.integer("sensitivity", self.sensitivity, 1, 1 << 24)  # the loss takes as many values
+        positive("sensitivity / scale", self.sensitivity / positive("scale", self.scale))
 
     @property
     def epsilon(self) -> float:

@@ -59,6 +59,10 @@ class Guarantee:
                 "this is not a privacy guarantee: use fewer rounds, or parts with a smaller delta",
             )  # fmt: skip
         require_relation(self.neighboring)
+        for name in ("what", "why", "source"):
+            checks.instance(name, getattr(self, name), str, "give words")
+        for part in self.parts if isinstance(self.parts, tuple) else [self.parts]:
+            checks.instance("parts", part, Guarantee, "give a tuple of guarantees")
         checks.integer("rounds", self.rounds, 1)
         checks.integer("distance", self.distance, 1)
         checks.choice("contract", self.contract, ("ideal", "lattice"))

@@ -14,6 +14,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 _ULP = 4e-16
+_MOST_ROUNDS = 1 << 24  # memory is linear in them
 """The rounding error of the losses, which dominates for smaller deltas."""
 
 
@@ -30,7 +31,7 @@ def optimal_delta(epsilon0: float, rounds: int, epsilon: float) -> float:
     Reference: Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", Theorem 3.3.
     """
     checks.epsilon(epsilon0, "epsilon0")
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, _MOST_ROUNDS)
     non_negative("epsilon", epsilon)
     return float(profile.loss_delta(*_losses(epsilon0, rounds), epsilon))
 
@@ -46,7 +47,7 @@ def optimal_epsilon(epsilon0: float, rounds: int, slack: float) -> float:
     Reference: Kairouz, Oh, Viswanath, Theorem 3.3.
     """
     checks.epsilon(epsilon0, "epsilon0")
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, _MOST_ROUNDS)
     worst = rounds * epsilon0
     if part_of(worst, rounds) < epsilon0:
         worst = math.nextafter(worst, math.inf)
@@ -76,7 +77,7 @@ def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 
     checks.epsilon(epsilon)
     checks.delta(delta)
     checks.delta(delta0, "delta0")
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, _MOST_ROUNDS)
     basic = part_of(epsilon, rounds)
     slack = -math.expm1(math.log1p(-delta) - rounds * math.log1p(-delta0))
     if slack < 0:
@@ -104,7 +105,7 @@ def optimal(part: Guarantee, rounds: int, slack: float, what: str = "optimal com
       (epsilon0, delta0).
     Reference: Kairouz, Oh, Viswanath, Theorem 3.3.
     """
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, _MOST_ROUNDS)
     checks.delta(slack, "slack")
     epsilon = optimal_epsilon(part.epsilon, rounds, slack) if part.epsilon > 0 else 0.0
     why = f"optimal composition of {rounds} runs, slack {slack:.6g}"

@@ -10,9 +10,11 @@ from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
 from dpjax.accounting.numeric.convolution import composed_epsilon
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 Runs = Sequence[tuple[Event, int]]
 
+_COARSEST, _MOST_CELLS = 64.0, 1 << 26  # e^step and the number of steps stay within float64 and memory
 _CONNECT = "Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Section 3"
 
 
@@ -57,6 +59,15 @@ def by_pld(runs: Runs, delta: float, step: float | None = None, what: str = "PLD
     """
     parts = _parts(runs, delta)
     step = _step(runs) if step is None else positive("step", step)
+    largest = max(event.loss_scale for event, _ in runs)
+    if step > _COARSEST or largest / step > _MOST_CELLS:
+        given, advice = (
+            f"{largest:.3g} on a grid of step {step:.3g}",
+            "compose events with more noise, or leave step out",
+        )
+        raise InputError(
+            "privacy loss of a run", f"at most {_MOST_CELLS} steps of at most {_COARSEST:g}", given, advice
+        )
     floor = delta * 1e-12 / len(runs)
     epsilon = composed_epsilon([event.losses(step, count, floor) for event, count in runs], delta)
     return _whole(runs, parts, epsilon, delta, what, f"PLD: losses add, grid step {step:.3g}", _CONNECT)

@@ -42,7 +42,8 @@ def bounded_range_rho(epsilon: float) -> float:
     Reference: Cesar, Rogers, "Bounding, concentrating, and truncating", Section 3; Rogers, Steinke, "A better privacy
       analysis of the exponential mechanism".
     """
-    return min(non_negative("epsilon", epsilon) ** 2 / 8, pure_rho(epsilon))
+    tight = pure_rho(epsilon)
+    return tight if epsilon > 16 else min(epsilon**2 / 8, tight)
 
 
 def rho_of(part: Guarantee) -> float:

@@ -1,7 +1,7 @@
 """Foreign mechanisms as audit targets, and dpjax's mechanisms in the calling form of other libraries."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,7 +66,22 @@ def from_function(
     """
     checks.choice("randomness", randomness, RANDOMNESS)
     checks.integer("distance", distance, 1)
-    found = [Pair(as_database(one), as_database(other), shown) for one, other in pairs]
+    if not callable(function):
+        raise InputError("function", "a function of (database, seed)", repr(function), "give the function itself")
+    checks.instance("claim", claim, Guarantee, "give a dpjax.accounting.Guarantee(epsilon, delta, neighboring, what)")
+    checks.instance("name", name, str, "give a word")
+    checks.choice("data", data, ("rows", "counts", "other"))
+    if not isinstance(pairs, Iterable):
+        raise InputError("pairs", "pairs of neighboring databases", repr(pairs), "give a list: [(one, other)]")
+    found = []
+    for number, both in enumerate(pairs):
+        try:
+            one, other = both
+        except (TypeError, ValueError) as error:
+            given = f"{type(both).__name__} of {len(both)}" if hasattr(both, "__len__") else repr(both)
+            advice = "give a list: [(one, other)]"
+            raise InputError(f"pairs, number {number}", "two databases", given, advice) from error
+        found.append(Pair(as_database(one), as_database(other), shown))
     for number, pair in enumerate(found):
         apart = distance * claim.distance
         require_neighbors(f"pairs, number {number}", pair.first, pair.second, claim.neighboring, data, apart)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import binom
 
@@ -137,13 +138,14 @@ def _negative(bits: Array) -> Array:
     return bits >= jnp.uint32(1 << 31)
 
 
-def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confidence: float = 0.95) -> Array:
+def epsilon_of_scores(first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95) -> Array:
     """A lower bound on epsilon, at the stated confidence, from scores of independent runs on two neighbors.
 
     A fifth of the scores selects threshold, tail and direction; the others test this one event.
 
     Args:
-      first, second: ``float32[n]``, n >= 50, without NaN; in an order independent of the scores.
+      first, second: n >= 50 numbers each, without NaN; in an order independent of the scores. Only their order counts:
+        lists and NumPy arrays of any dtype are not rounded.
       delta: static, in [0, 1). confidence: static.
 
     Returns: ``float64[]`` (float32 without 64-bit types) >= 0. Jittable; vmap or map it over many audits: the test
@@ -151,7 +153,8 @@ def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confid
     """
     checks.delta(delta)
     level = 1 - checks.probability("confidence", confidence)
-    n = first.shape[-1]
+    first, second = _comparable(first, second)
+    n = first.shape[-1] if first.ndim == 1 else 0
     if first.shape != second.shape or n < 50:
         raise InputError("scores", "equally many, at least 50", f"{first.shape} and {second.shape}", "run more trials")
     training = int(_TRAINING * n)
@@ -166,3 +169,25 @@ def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confid
 
     kind = jax.dtypes.canonicalize_dtype(np.float64)
     return jax.pure_callback(host, jax.ShapeDtypeStruct((), kind), x, y, vmap_method="broadcast_all")
+
+
+def _comparable(first: Any, second: Any) -> tuple[Array, Array]:
+    """Scores as ``float32[n]``: JAX's as they are, others by their place among all of them."""
+    if isinstance(first, Array) and isinstance(second, Array):
+        host = () if isinstance(first, jax.core.Tracer) or isinstance(second, jax.core.Tracer) else (first, second)
+    else:
+        host = first, second
+    numbers = []
+    for part in host:
+        try:
+            numbers.append(np.asarray(part))
+        except (TypeError, ValueError) as error:
+            raise InputError("scores", "numbers", type(part).__name__, "give one number for each run") from error
+        if numbers[-1].dtype.kind not in "biuf" or np.isnan(numbers[-1]).any():
+            given = "NaN" if numbers[-1].dtype.kind == "f" else str(numbers[-1].dtype)
+            raise InputError("scores", "numbers without NaN", given, "give one number for each run")
+    if isinstance(first, Array) and isinstance(second, Array):
+        return first, second
+    place = np.unique(np.concatenate([part.reshape(-1) for part in numbers]), return_inverse=True)[1]
+    parts = np.split(place.astype(np.float32), [numbers[0].size])
+    return tuple(jnp.asarray(part.reshape(one.shape)) for part, one in zip(parts, numbers, strict=True))  # type: ignore[return-value]

@@ -1,6 +1,7 @@
 """Distributions over an ordered domain with integer weights, so that every error is an exact integer."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -157,14 +158,11 @@ def from_weights(domain: Domain, positions, weights) -> Distribution:
 
     The probability of an atom is its weight divided by the sum of all weights, which is at most 2**64.
     """
-    positions, weights = _elements("positions", positions), list(weights)
+    positions, weights = _elements("positions", positions), _elements("weights", weights)
     if len(positions) != len(weights):
         given = f"{len(positions)} positions, {len(weights)} weights"
         raise InputError("weights", "one for each position", given, "give as many weights as positions")
-    for weight in weights:
-        if int(weight) != weight or weight < 0:
-            raise InputError("weight", "whole numbers >= 0", repr(weight), "multiply all weights by a common factor")
-    pairs = sorted((p, int(w)) for p, w in zip(positions, weights, strict=True) if int(w) != 0)
+    pairs = sorted((p, w) for p, w in zip(positions, weights, strict=True) if w != 0)
     return from_segments(domain, [(p, p, w) for p, w in pairs])
 
 
@@ -259,6 +257,9 @@ def _atoms_over_background(domain: Domain, atoms: dict[int, int]) -> Distributio
 
 
 def _elements(name: str, values: Any) -> list[int]:
+    advice = "multiply all by a common factor" if name == "weights" else "map them to the domain"
+    if not isinstance(values, Iterable):
+        raise InputError(name, "a list of whole numbers >= 0", repr(values), advice)
     found = list(values)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "u":
         return values.tolist()
@@ -268,7 +269,7 @@ def _elements(name: str, values: Any) -> list[int]:
         except (TypeError, ValueError, OverflowError):
             whole = False
         if not whole:
-            raise InputError(name, "elements of the domain, whole numbers >= 0", repr(value), "map them to the domain")
+            raise InputError(name, "whole numbers >= 0", repr(value), advice)
     return [int(value) for value in found]
 
 

@@ -52,9 +52,10 @@ def number(name: str, value: Any) -> float:
 
 
 def epsilon(value: Any, name: str = "epsilon") -> float:
-    """epsilon in (0, inf)."""
-    if (plain := number(name, value)) <= 0:
-        raise InputError(name, "a number > 0", repr(value), "choose a positive budget, for example 1.0")
+    """epsilon in (0, inf); not subnormal, since a quotient of it would be infinite."""
+    if (plain := number(name, value)) < sys.float_info.min:
+        expected = "a number > 0" if plain <= 0 else f"a number >= {sys.float_info.min:.3g}"
+        raise InputError(name, expected, repr(value), "choose a positive budget, for example 1.0")
     return plain
 
 

@@ -12,7 +12,7 @@ from dpjax.core.checks import InputError
 
 
 def require_typed(key: Array) -> None:
-    """InputError at trace time unless the key is a scalar typed threefry key.
+    """InputError at trace time unless the key is one typed threefry key.
 
     A raw uint32 key does not state its generator, and the rbg generators draw other numbers under vmap than in a
     loop, so a trial would depend on its batch.
@@ -23,6 +23,9 @@ def require_typed(key: Array) -> None:
             "key", "a typed key, jax.random.key(seed)", f"{dtype or type(key).__name__}",
             "replace jax.random.PRNGKey(seed) by jax.random.key(seed), or wrap it with jax.random.wrap_key_data",
         )  # fmt: skip
+    if key.shape != ():
+        advice = "use jax.vmap over a batch of keys"
+        raise InputError("key", "one key, jax.random.key(seed)", f"keys of shape {key.shape}", advice)
     implementation = str(jax.random.key_impl(key))
     if "threefry2x32" not in implementation:
         raise InputError(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Any, Literal, TypeVar, dataclass_transform
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, dataclass_transform
 
 import jax
 import numpy as np
@@ -24,8 +24,34 @@ Spends = Literal["pure", "bounded range", "approximate"]
 
 It says how a budget is split between runs. A learner without privacy has the last one, and the guarantee None.
 """
-Number = Any
-"""A leaf: NumPy ``float32[]`` or ``int32[]`` on the host, a traced array in a program."""
+
+
+class Leaf(NamedTuple):
+    """What a guarantee requires of a scalar leaf, as metadata of the field's type.
+
+    expected: in words. low, high: finite values strictly between them; with ``closed``, low itself too.
+    kinds: of dtypes, as in NumPy.
+    """
+
+    expected: str
+    low: float = -math.inf
+    high: float = math.inf
+    closed: bool = False
+    kinds: str = "f"
+
+
+Number = Annotated[Any, Leaf("a finite number", kinds="fiub")]
+"""A leaf: NumPy ``float32[]`` or ``int32[]`` on the host, a traced array in a program. See `require_leaves`."""
+Positive = Annotated[Any, Leaf("a number > 0", 0)]
+"""An epsilon, a rate, a coefficient or a scale of noise."""
+Probability = Annotated[Any, Leaf("a number in (0, 1)", 0, 1)]
+"""A delta of a mechanism that needs one, or the ratio of a geometric sequence."""
+Slack = Annotated[Any, Leaf("a number in [0, 1)", 0, 1, closed=True)]
+"""A delta that may be 0."""
+Count = Annotated[Any, Leaf("a whole number >= 0", 0, closed=True, kinds="iu")]
+"""A number of rows, draws or records."""
+NARROW = (np.float32, np.int32, np.uint32, np.bool_)
+"""The dtypes of leaves: jit rounds or wraps all others in silence."""
 STATIC: dict[str, Any] = {"static": True}
 """``field(metadata=STATIC)`` makes a plan's field static."""
 _MOST_SHOWN = 8  # entries of an array
@@ -84,12 +110,64 @@ def _structural(value: Any) -> bool:
     return value is None or isinstance(value, int | str | Enum)
 
 
+def require_leaves(plan: Any, name: str = "plan", kind: Any = None) -> None:
+    """InputError unless every leaf has a dtype of `NARROW` (or float32 numbers in float64, see `widened`), is finite,
+    and is what its field's type says.
+
+    Guarantees call it: their proofs assume these ranges, whoever wrote the numbers. A field of type `Number`,
+    `Positive`, `Probability`, `Slack` or `Count` holds a scalar; arrays have other types.
+    """
+    ranges = [part for part in getattr(kind, "__metadata__", ()) if isinstance(part, Leaf)]
+    if is_dataclass(plan) and not ranges:
+        for field in fields(plan):
+            if not field.metadata.get("static"):
+                require_leaves(getattr(plan, field.name), f"{name}.{field.name}", field.type)
+        return
+    if isinstance(plan, tuple | list) and not ranges:
+        for i, part in enumerate(plan):
+            require_leaves(part, f"{name}[{i}]")
+        return
+    for leaf in [plan] if ranges else jax.tree.leaves(plan):
+        dtype = getattr(leaf, "dtype", None)
+        traced = isinstance(leaf, jax.core.Tracer)
+        if traced or (dtype not in NARROW and not _is_widened(leaf)):
+            given = "a traced array" if traced else f"{leaf!r} ({dtype or type(leaf).__name__})"
+            advice = "round on the host: dpjax.core.plans.down for budgets, up for scales, whole for counts"
+            raise InputError(name, "float32, int32, uint32 or bool", given, advice)
+        values: Any = np.asarray(leaf)
+        fits = bool(np.all(np.isfinite(values)))
+        for part in ranges:
+            fits = fits and values.shape == () and values.dtype.kind in part.kinds and _inside(values.item(), part)
+        if not fits:
+            expected = ranges[0].expected if ranges else "finite numbers"
+            given = str(values) if values.size < 8 else f"{dtype}{values.shape}"
+            raise InputError(name, expected, given, "make the plan with the method plan, or correct this number")
+
+
+def _is_widened(leaf: Any) -> bool:
+    """Whether it has float32 numbers in float64, as `widened` makes them."""
+    if getattr(leaf, "dtype", None) != np.float64:
+        return False
+    with np.errstate(over="ignore"):
+        return np.array_equal(np.asarray(leaf, np.float32), leaf, equal_nan=True)
+
+
+def _inside(value: float, leaf: Leaf) -> bool:
+    return leaf.low < value < leaf.high or (leaf.closed and value == leaf.low)
+
+
+def require_shape(name: str, leaf: Any, shape: tuple[int, ...]) -> None:
+    """InputError unless the leaf is an array of this shape, which the plan's structure says."""
+    if np.shape(leaf) != shape:
+        raise InputError(name, f"shape {shape}", f"shape {np.shape(leaf)}", "make the plan with the method plan")
+
+
 @plan_type
 class Claim:
     """The budget that a plan was calibrated for. Guarantees verify the other leaves against it."""
 
-    epsilon: Number
-    delta: Number
+    epsilon: Positive
+    delta: Slack
 
 
 def down(value: float) -> np.float32:

@@ -23,6 +23,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core.checks import InputError
 from dpjax.core.keys import require_typed
 
+_GROWN = Decimal(10_000)  # e^45 and more have the threshold 0
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
@@ -194,13 +195,15 @@ def geometric_table(scale: float, levels: int | None = None) -> GeometricTable:
         context.prec = 60
         inverse = Decimal(1) / Decimal(scale)
 
+        def grown(place: int) -> Decimal:
+            return min(inverse * 2**place, _GROWN).exp()
+
         def threshold(probability: Decimal) -> list[int]:
             value = min(int(probability * 2**64), 2**64 - 1)
             return [value >> 32, value & 0xFFFFFFFF]
 
-        q = (-inverse).exp()
-        digits = [threshold(1 / (1 + (inverse * 2**i).exp())) for i in range(min(levels, needed))]
-        digits += [[0, 0]] * (levels - needed)
+        q = (-min(inverse, _GROWN)).exp()
+        digits = [threshold(1 / (1 + grown(i))) for i in range(levels)]
         nonzero = threshold(2 * q / (1 + q))
     return GeometricTable(jnp.asarray(np.array(digits, np.uint32)), jnp.asarray(np.array(nonzero, np.uint32)))
 

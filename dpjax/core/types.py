@@ -13,6 +13,7 @@ from jax.tree_util import GetAttrKey, register_dataclass, register_pytree_with_k
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Positive, Slack
 
 Scalar = Any  # a plain number, a NumPy scalar, or a traced array
 
@@ -78,8 +79,8 @@ def known(check: Callable[[Any], Any], value: Any) -> None:
 class Privacy:
     """A total budget: epsilon > 0 and 0 <= delta < 1. InputError for invalid values that are not traced."""
 
-    epsilon: Scalar
-    delta: Scalar = 0.0
+    epsilon: Positive
+    delta: Slack = 0.0
 
     def __post_init__(self):
         known(checks.epsilon, self.epsilon)

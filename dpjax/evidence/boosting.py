@@ -13,7 +13,7 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts import Finite, Hypothesis
 from dpjax.core import wide
-from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.plans import Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Boosted
 from dpjax.learners.base import OfClass, single_column
@@ -27,7 +27,7 @@ _CONSTANTS = Finite.of([[0, 0], [1, 1]])
 class FirstLabelPlan:
     """epsilon: of randomized response, ``float32[]``."""
 
-    epsilon: Number
+    epsilon: Positive
 
 
 @dataclass(frozen=True)

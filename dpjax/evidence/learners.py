@@ -187,6 +187,13 @@ class ManyRows(le.ProperVC1):
 
 
 @dataclass(frozen=True)
+class FewCounts(le.StablePoints):
+    """A `StablePoints` whose noisy counts are at most 4, so that they can be listed."""
+
+    most: ClassVar[int] = 4
+
+
+@dataclass(frozen=True)
 class SmallInterior(_SmallMedian, le.ThresholdInterior):
     """A `ThresholdInterior` with a median for a few rows."""
 
@@ -250,9 +257,9 @@ WORLDS: dict[str, Callable[[], World]] = {
     "kln-conjunctions": lambda: World(le.KLN(c.Conjunctions(1))),
     "kln-added": lambda: World(le.KLN(_LINE, _ADDED), twin=4),
     "point": lambda: World(le.PointLearner(c.Points(c.Domain(2))), 2, rows=2, many=8),
-    "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), many=7),
-    "stable-points-two": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=4),
-    "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), many=7),
+    "stable-points": lambda: World(FewCounts(c.Points(c.Domain(2))), many=7),
+    "stable-points-two": lambda: World(FewCounts(c.Points(c.Domain(2))), 2, rows=2, many=4),
+    "stable-points-added": lambda: World(FewCounts(c.Points(c.Domain(2)), _ADDED), many=7),
     "stable-nodes": lambda: World(le.StableNodes(_tree(2)), rows=2, many=7),
     "stable-nodes-path": lambda: World(le.StableNodes(c.tree_generators.path(2)), 2, rows=2, many=4),
     "median-thresholds": lambda: World(le.ThresholdMedian(_LINE)),

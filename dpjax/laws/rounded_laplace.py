@@ -56,6 +56,8 @@ class RoundedLaplace:
 
     def support(self, limit: int) -> Support | None:
         """(most + 1) outcomes per entry, in all combinations."""
+        if self.most + 1 > limit:
+            return None
         with jax.enable_x64(True):
             values = self.low + jnp.minimum(jnp.arange(self.most + 1, dtype=jnp.int32), self.span)
             counts = self.count.reshape(-1)

@@ -22,7 +22,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import Plane
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import Spends
+from dpjax.core.plans import Spends, require_leaves
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
 from dpjax.core.types import replace_one_only as replace_one_only
 
@@ -123,13 +123,21 @@ def _kind_of_plan(cls: Any) -> Any:
     return None
 
 
-def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
+def _with_plan(method: Callable, self: Any, plan: Any) -> Any:
     kind, leaves = _kind_of_plan(type(self)), jax.tree.leaves(plan)
     if isinstance(kind, type):
         checks.instance("plan", plan, kind, f"make it with {type(self).__name__}.plan")
     if leaves and all(getattr(leaf, "shape", ()) for leaf in leaves):
         raise InputError("plan", "one plan", "a stack of plans", "use vmap, or a guarantee for each")
     return method(self, plan)
+
+
+def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
+    def checked(self: Any, plan: Any) -> Any:
+        require_leaves(plan)
+        return method(self, plan)
+
+    return _with_plan(checked, self, plan)
 
 
 def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -> Any:
@@ -152,7 +160,7 @@ def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -
     if isinstance(domain, Domain) and domain.size < 2 ** (32 * domain.limbs):
         with jax.enable_x64(True):
             x = wide.split(jnp.minimum(wide.join(x), jnp.uint64(domain.size - 1)), domain.limbs)
-    return _guarantee(lambda self, plan: method(self, key, Sample(x, sample.y, sample.mask), plan), self, plan)
+    return _with_plan(lambda self, plan: method(self, key, Sample(x, sample.y, sample.mask), plan), self, plan)
 
 
 def limbs_of(x: Any, domain: Any) -> None:

@@ -17,7 +17,7 @@ from dpjax.concepts.base import ConceptClass, columns_of
 from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
@@ -38,10 +38,10 @@ class BoostedPlan:
     """
 
     one: Any
-    draws: Number
-    least: Number
-    shrink: Number
-    slack: Number
+    draws: Count
+    least: Count
+    shrink: Probability
+    slack: Slack
     rounds: int = field(metadata=STATIC)
     most: int = field(metadata=STATIC)
 

@@ -12,7 +12,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.base import ConceptClass, columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
@@ -27,8 +27,8 @@ class ConfidentPlan:
     """
 
     one: Any
-    epsilon: Number
-    rows: Number
+    epsilon: Positive
+    rows: Count
     blocks: int = field(metadata=STATIC)
     most: int = field(metadata=STATIC)
 
@@ -129,6 +129,8 @@ class Confident(OfClass):
 
     def guarantee(self, plan: ConfidentPlan) -> Guarantee | None:
         """Parallel composition of the K blocks and the choice; None if the learner is not private."""
+        checks.integer("rows of the plan", int(plan.rows), 0, plan.most)
+        checks.integer("rows of all blocks", plan.blocks * plan.most, 1, 2**31 - 1)  # their numbers are int32
         base = self.learner.guarantee(plan.one)
         if base is None:
             return None

@@ -14,7 +14,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.keys import streams
-from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner, require_learner
 from dpjax.learners.columns import for_concepts
@@ -30,8 +30,8 @@ class EmpiricalPlan:
     """one: the inner learner's plan, for ``least`` rows. draws, least: ``int32[]``. most: buffer size, >= draws."""
 
     one: Any
-    draws: Number
-    least: Number
+    draws: Count
+    least: Count
     most: int = field(metadata=STATIC)
 
 

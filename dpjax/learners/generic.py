@@ -17,7 +17,7 @@ from dpjax.concepts.base import covers_of, line_of, on_line
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.plans import Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
 from dpjax.learners.column_errors import MOST_ROWS, column_errors
@@ -37,8 +37,8 @@ class GenericPlan:
     if joint, of everything."""
 
     sanitizer: Any
-    epsilon: Number
-    slack: Number
+    epsilon: Positive
+    slack: Slack
 
 
 class Parts(NamedTuple):

@@ -10,7 +10,7 @@ from dpjax.accounting.splits import composed, require_composition, split
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfColumns
 from dpjax.learners.representations.points import PointBuckets
@@ -24,8 +24,8 @@ _MOST_BITS = 20
 class HashedPlan:
     """epsilon: of one choice, ``float32[]``. slack: delta of the composition, ``float32[]``."""
 
-    epsilon: Number
-    slack: Number
+    epsilon: Positive
+    slack: Slack
     tries: int = field(metadata=STATIC)
     bits: int = field(metadata=STATIC)
 

@@ -12,7 +12,7 @@ from dpjax.accounting.splits import Split, composed, require_composition, split
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.plans import Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner, require_learner, require_one_column
 
@@ -24,7 +24,7 @@ class IndependentPlan:
     """one: the plan of each run. slack: delta of the composition, ``float32[]``, which only guarantees read."""
 
     one: Any
-    slack: Number
+    slack: Slack
 
 
 @dataclass(frozen=True)

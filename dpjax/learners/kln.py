@@ -7,7 +7,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.plans import Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import InPieces, OfClass, label_columns, require_pieces
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
@@ -19,7 +19,7 @@ from dpjax.theory import kln as theory
 class KLNPlan:
     """epsilon: of the one exponential mechanism, ``float32[]``."""
 
-    epsilon: Number
+    epsilon: Positive
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs, replace_one_only
 from dpjax.learners.gf2 import solve
@@ -26,10 +26,10 @@ from dpjax.theory import parities as theory
 class ParityPlan:
     """epsilon, delta: of the one stability test. subsamples, rows: ``int32[]``, at most the static buffer sizes."""
 
-    epsilon: Number
-    delta: Number
-    subsamples: Number
-    rows: Number
+    epsilon: Positive
+    delta: Probability
+    subsamples: Count
+    rows: Count
     most_subsamples: int = field(metadata=STATIC)
     most_rows: int = field(metadata=STATIC)
 
@@ -111,6 +111,7 @@ class ParityLearner(OfClass):
 
     def guarantee(self, plan: ParityPlan) -> Guarantee:
         """One stability test."""
+        checks.integer("rows of all subsamples", plan.most_subsamples * plan.most_rows, 1, 2**31 - 1)  # as int32
         what = f"agreement of {int(plan.subsamples)} subsamples (A_dist)"
         return stability_guarantee(float(plan.epsilon), float(plan.delta), gap_sensitivity=2, what=what)
 

@@ -10,7 +10,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import MOST_ROWS, OfClass
 from dpjax.learners.representations.base import Representation, choose, columns, require_representation
@@ -26,7 +26,7 @@ _FAILURE = [0.5, 0.25, 0.1, 0.05, 0.02, 0.005]
 class RepresentationPlan:
     """epsilon: of the choice, ``float32[]``. sizes: of the representation."""
 
-    epsilon: Number
+    epsilon: Positive
     sizes: tuple[int, ...] = field(metadata=STATIC)
 
 

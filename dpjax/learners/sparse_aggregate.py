@@ -14,7 +14,7 @@ from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, single_column
 from dpjax.lists.base import Lists, require_lists
@@ -28,9 +28,9 @@ class SparseAggregatePlan:
     """lists: the plan of the lists. epsilon, delta: of the selection. batches ``int32[]``. most: of them, static."""
 
     lists: Any
-    epsilon: Number
-    delta: Number
-    batches: Number
+    epsilon: Positive
+    delta: Probability
+    batches: Count
     most: int = field(metadata=STATIC)
 
 
@@ -74,9 +74,7 @@ class SparseAggregate(OfClass):
         inner = self.lists.plan(accuracy)
         checks.members("plan of the lists", inner, ("ends", "length"), "return a plan_type with these two")
         checks.integer("length of the lists' plan", inner.length, 1)
-        ends = np.asarray(inner.ends)
-        if ends.ndim != 1 or not len(ends) or ends[0] < 0 or ends[-1] <= 0 or np.any(np.diff(ends) < 0):
-            raise InputError("plan of the lists", "ends of parts, ascending", f"{ends}", "give where each part ends")
+        _check_ends(inner.ends)
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
         most = bucket(m) if m <= 2**24 else m
         size = f"{m} batches"
@@ -131,6 +129,7 @@ class SparseAggregate(OfClass):
 
     def guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
         """One sparse selection."""
+        _check_ends(plan.lists.ends)
         return sparse_selection_guarantee(float(plan.epsilon), float(plan.delta), plan.lists.length)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
@@ -140,3 +139,9 @@ class SparseAggregate(OfClass):
             least = f"at least the theorem's {need}"
             raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
+
+
+def _check_ends(leaf: Any) -> None:
+    ends = np.asarray(leaf)
+    if ends.ndim != 1 or not len(ends) or ends[0] < 0 or ends[-1] <= 0 or np.any(np.diff(ends) < 0):
+        raise InputError("plan of the lists", "ends of parts, ascending", f"{ends}", "give where each part ends")

@@ -11,7 +11,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.packing import unpack
 from dpjax.concepts.points import Points
 from dpjax.core import checks
-from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.plans import Positive, Probability, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs
 from dpjax.learners.point_learner import sort_rows
@@ -34,8 +34,8 @@ class Cells(NamedTuple):
 class StablePlan:
     """The budget of the histogram, ``float32[]`` each."""
 
-    epsilon: Number
-    delta: Number
+    epsilon: Positive
+    delta: Probability
 
 
 class StableCells(OfClass):
@@ -89,6 +89,8 @@ class StablePoints(StableCells):
     concepts: Points
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     what: ClassVar[str] = "values"
+    most: ClassVar[int] = 2**31 - 1
+    """Larger noisy counts are equal to it. A constant: the buffer's capacity may be a private number of rows."""
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
@@ -99,7 +101,7 @@ class StablePoints(StableCells):
         k = sample.y.shape[1]
         cells = count_cells(sample, self.concepts.domain.size)
         kinds = self.concepts.domain.size << min(k, 31)
-        noisy = self.histogram(cells, plan).rounded(sample.capacity, sample.capacity, kinds).sample(key)
+        noisy = self.histogram(cells, plan).rounded(self.most, self.most, kinds).sample(key)
         found = jnp.where(unpack(cells.labels, k), noisy[:, None], jnp.int32(-1))  # [slots, k]
         slot = jnp.argmax(found, axis=0)  # of equal counts the first: the lowest value
         some = jnp.max(found, axis=0) >= 0

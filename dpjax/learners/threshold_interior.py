@@ -14,7 +14,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
 from dpjax.core.checks import NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, single_column
 from dpjax.learners.threshold_median import records_moved
@@ -30,7 +30,7 @@ class InteriorPlan:
     """median: at half of the budget, or all of it if rows are added. records: m, ``int32[]``, at most ``most``."""
 
     median: MedianPlan
-    records: Number
+    records: Count
     most: int = field(metadata=STATIC)
 
 
@@ -111,7 +111,7 @@ class ThresholdInterior(OfClass):
         inner = median_guarantee(plan.median, "interior point")
         epsilon, delta, why = inner.epsilon, inner.delta, "one added row replaces one of the selected records"
         if records_moved(self.neighboring) == 2:
-            epsilon, delta = 2 * inner.epsilon, min(group_delta(inner.epsilon, inner.delta, 2), 1 - 1e-9)
+            epsilon, delta = 2 * inner.epsilon, group_delta(inner.epsilon, inner.delta, 2)
             why = "one replaced row replaces two of the selected records"
         return Guarantee(
             epsilon, delta, self.neighboring,

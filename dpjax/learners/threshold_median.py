@@ -11,7 +11,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
-from dpjax.core.plans import Number, Spends, down, plan_type, whole
+from dpjax.core.plans import Count, Positive, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
@@ -23,8 +23,8 @@ from dpjax.theory import thresholds as theory
 class ThresholdMedianPlan:
     """epsilon: of the one exponential mechanism, ``float32[]``. records: m, selected from each side, ``int32[]``."""
 
-    epsilon: Number
-    records: Number
+    epsilon: Positive
+    records: Count
 
 
 def records_moved(neighboring: Neighboring) -> int:

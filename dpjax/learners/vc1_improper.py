@@ -14,7 +14,7 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, database, replace_one_only, single_column
 from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
@@ -58,9 +58,9 @@ class ImproperPlan:
 
     median: MedianPlan
     choice: Privacy
-    high: Number
-    deep: Number
-    subsamples: Number
+    high: Count
+    deep: Count
+    subsamples: Count
     least: int = field(metadata=STATIC)
     most: int = field(metadata=STATIC)
 
@@ -173,6 +173,9 @@ class ImproperVC1(OfClass):
 
     def guarantee(self, plan: ImproperPlan) -> Guarantee:
         """The sum of the median's and the choice's cost."""
+        if plan.most:  # then no row is in two subsamples
+            checks.integer("subsamples of the plan", int(plan.subsamples), plan.least, plan.most)
+            checks.integer("least of the plan", plan.least, max(1, plan.most // 4), plan.most)
         epsilon, delta = float(plan.choice.epsilon), float(plan.choice.delta)
         parts = (
             median_guarantee(plan.median, "median depth"),

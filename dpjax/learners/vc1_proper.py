@@ -19,7 +19,7 @@ from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.draws import asked
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Number, Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, host_numbers
 from dpjax.laws import Laplace
 from dpjax.learners.base import OfClass, Pairs, single_column
@@ -70,8 +70,8 @@ class ProperPlan:
     first: Number
     low: Number
     test: Number
-    choice: Number
-    slack: Number
+    choice: Positive
+    slack: Slack
     rounds: int = field(metadata=STATIC)
     tests: bool = field(metadata=STATIC)
 
@@ -213,7 +213,7 @@ class ProperVC1(OfClass):
         composition = _composition(plan.rounds)
         descent = composed(choice, plan.rounds, float(plan.slack), composition, "choices among children")
         if plan.tests:
-            test = float(plan.test)
+            test = checks.epsilon(plan.test, "test")
             tests = Guarantee(
                 test, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
                 why="half for the bar's noise, half for the halting test's", rho=pure_rho(test),

@@ -1,6 +1,7 @@
 """The globally stable learner of a class of small Littlestone dimension: one function is frequent among its outputs."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ from jax import Array
 
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
-from dpjax.core.plans import STATIC, Number, plan_type
+from dpjax.core.plans import STATIC, plan_type
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.laws import Categorical
 from dpjax.lists.version_spaces import State, after, block_bits, dimension_of, prediction, require_small
@@ -21,8 +22,8 @@ from dpjax.theory import global_stability as theory
 class StablePlan:
     """ends: of the blocks, ``int32[blocks]``. weights: log-probabilities of the levels, ``float32[d + 1]``."""
 
-    ends: Number
-    weights: Number
+    ends: Any
+    weights: Any
     attempts: int = field(metadata=STATIC)
     length: int = field(metadata=STATIC)
 

@@ -1,6 +1,7 @@
 """Lists of optimal predictions of irreducible subclasses: one function is on almost every list."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +25,8 @@ class IrreducibilityPlan:
     depths, lengths: static, of the trees and lists of the levels. length: of the whole list.
     """
 
-    ends: Number
-    cuts: Number
+    ends: Any
+    cuts: Any
     keep: Number
     depths: tuple[int, ...] = field(metadata=STATIC)
     lengths: tuple[int, ...] = field(metadata=STATIC)

@@ -4,12 +4,14 @@ Epsilon and delta are used as given: a traced scalar unchanged, a Python number 
 which may be larger. `core.plans.down` rounds a budget down.
 """
 
+from dpjax.accounting import exponential_guarantee as exponential_guarantee
+from dpjax.core import host as _host
+
 from .above_threshold import above_threshold as above_threshold
 from .above_threshold import above_threshold_guarantee as above_threshold_guarantee
 from .choosing import choosing as choosing
 from .choosing import choosing_guarantee as choosing_guarantee
 from .exponential import exponential as exponential
-from .exponential import exponential_guarantee as exponential_guarantee
 from .gaussian import GaussianPlan as GaussianPlan
 from .gaussian import gaussian_mechanism as gaussian_mechanism
 from .gaussian import gaussian_mechanism_guarantee as gaussian_mechanism_guarantee
@@ -41,3 +43,5 @@ from .sparse_vector import sparse_vector_guarantee as sparse_vector_guarantee
 from .stability import release as release
 from .stability import stability as stability
 from .stability import stability_guarantee as stability_guarantee
+
+_host.host_functions(globals())

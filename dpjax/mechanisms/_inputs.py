@@ -21,15 +21,19 @@ def epsilon_of(epsilon: Array | float) -> Array:
 
 
 def held(name: str, values: Any, spread: float = 1.0) -> Array:
-    """Host numbers as an array. InputError for NaN, and for integers outside the range of the dtype, which would wrap.
+    """Numbers as an array. InputError for NaN and infinity unless traced, and for host integers outside the range of
+    the dtype, which would wrap.
 
     Fractions may be rounded by 2**-20 of the sensitivity ``spread``, which the contract "ideal" permits.
     """
+    if any(isinstance(part, jax.core.Tracer) for part in jax.tree.leaves(values)):
+        return jnp.asarray(values)
+    host = _host(name, values)
+    if not np.all(np.isfinite(host)):
+        expected, advice = "finite numbers", "leave candidates out with where, and clip what may be infinite"
+        raise InputError(name, expected, f"{np.sum(~np.isfinite(host))} of {host.size} that are not", advice)
     if any(isinstance(part, jax.Array) for part in jax.tree.leaves(values)):
         return jnp.asarray(values)
-    host = np.asarray(values)
-    if host.dtype.kind not in "biuf":
-        raise InputError(name, "numbers", str(host.dtype), "give an array of numbers")
     with np.errstate(over="ignore", invalid="ignore"):  # inf - inf
         found = host.astype(jax.dtypes.canonicalize_dtype(host.dtype))
         near = host.dtype.kind == "f" and np.abs(host - found) <= spread * 2.0**-20
@@ -39,6 +43,17 @@ def held(name: str, values: Any, spread: float = 1.0) -> Array:
             "subtract a public number, or enable 64-bit types",
         )  # fmt: skip
     return jnp.asarray(found)
+
+
+def _host(name: str, values: Any) -> np.ndarray:
+    try:
+        narrow = isinstance(values, jax.Array) and jnp.issubdtype(values.dtype, jnp.floating)
+        host = np.asarray(values, np.float64 if narrow else None)  # bfloat16 is no dtype of NumPy's
+    except (TypeError, ValueError) as error:  # lists of unequal lengths, keys
+        raise InputError(name, "numbers", type(values).__name__, "give an array of numbers") from error
+    if host.dtype.kind not in "biuf":
+        raise InputError(name, "numbers", str(host.dtype), "give an array of numbers")
+    return host
 
 
 def vector(

@@ -59,7 +59,8 @@ def exponential(
 
     Args:
       scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling; integer differences
-        saturate at the range of their dtype.
+        saturate at the range of their dtype. Finite: NaN and infinity are an InputError, but for traced scores, whose
+        law then has no guarantee (with a NaN it samples -1).
       epsilon: traced scalar > 0.
       sensitivity: static; the largest change of any score between neighbors.
       where: ``bool[m]``, candidates that exist; must not depend on the data.

@@ -9,7 +9,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import MARGIN, largest
 from dpjax.core import checks
 from dpjax.core.draws import asked
-from dpjax.core.plans import Claim, Number, down, plan_type, up
+from dpjax.core.plans import Claim, Number, down, plan_type, require_leaves, up
 from dpjax.core.types import Neighboring, Privacy, as_float
 from dpjax.laws import Gaussian
 from dpjax.mechanisms._inputs import held, positive
@@ -73,4 +73,5 @@ def gaussian_mechanism_guarantee(
     what: str = "Gaussian mechanism",
 ) -> Guarantee:
     """The smallest epsilon of the plan's sigma at the plan's delta, from the exact privacy profile."""
+    require_leaves(plan)
     return gaussian_guarantee([float(plan.sigma)], sensitivity, float(plan.claim.delta), neighboring, what)

@@ -122,6 +122,8 @@ class RoundedHistogram:
 
     def support(self, limit: int) -> Support | None:
         """(most + 2) outcomes per occupied cell, in all combinations."""
+        if self.most + 2 > limit:
+            return None
         with jax.enable_x64(True):
             values = jnp.arange(-1, self.most + 1, dtype=jnp.int32)
             size = self.histogram.counts.shape[0]

@@ -60,8 +60,10 @@ class Matching(Shuffle):
 
 def _order(key: Array, n: Array, capacity: int) -> Array:
     """Sorts the rows by random keys: distinct keys give a uniform order, equal ones are drawn again."""
-    if capacity > 1 << _PLACES:
-        return _slow_order(key, n, capacity)
+    if (most := 1 << _PLACES) < capacity:  # few rows have the order that they have in a small buffer
+        few = _order(key, jnp.minimum(n, most), most)
+        few = jnp.concatenate([few, jnp.arange(most, capacity, dtype=jnp.int32)])
+        return jnp.where(n <= most, few, _slow_order(key, n, capacity))
     stream = random.stream_of(key)
     with jax.enable_x64(True):
         place = jax.lax.iota(jnp.uint64, capacity)

@@ -13,7 +13,7 @@ from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Slack, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
@@ -30,7 +30,7 @@ class BlocksPlan:
     """median: plan of one block's median. slack: ``float32[]``, the delta of the composition. size: k."""
 
     median: MedianPlan
-    slack: Number
+    slack: Slack
     size: int = field(metadata=STATIC)
 
 
@@ -86,6 +86,7 @@ class RankBlocks(OfThresholds):
 
     def guarantee(self, plan: BlocksPlan) -> Guarantee:
         """k medians."""
+        require_leaves(plan)
         what = f"threshold sanitizer, {plan.size} blocks"
         return least_composed(median_guarantee(plan.median, "interior point"), plan.size, float(plan.slack), what)
 

@@ -14,7 +14,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
@@ -30,7 +30,7 @@ _MOST_FACTOR = 16  # times the least number of points; more points gain at most 
 class BLRPlan:
     """epsilon: ``float32[]``, of the exponential mechanism. size: m."""
 
-    epsilon: Number
+    epsilon: Positive
     size: int = field(metadata=STATIC)
 
 
@@ -100,6 +100,7 @@ class BLR(OfQueries):
 
     def guarantee(self, plan: BLRPlan) -> Guarantee:
         """One exponential mechanism."""
+        require_leaves(plan)
         what = f"exponential mechanism over {self.databases(plan.size)} synthetic databases"
         return exponential_guarantee(float(plan.epsilon), what)
 

@@ -18,7 +18,7 @@ from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
+from dpjax.core.plans import STATIC, Number, Positive, Spends, down, plan_type, require_leaves, require_shape, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import RoundedLaplace
 from dpjax.mechanisms.exponential import effective_epsilon
@@ -134,8 +134,8 @@ class HierarchyPlan:
     """medians: ``float32[levels]``, epsilon of a median of each level, ADD_OR_REMOVE_ONE. scale: ``float32[]``, of the
     counts."""
 
-    medians: Number
-    scale: Number
+    medians: Any
+    scale: Positive
     levels: int = field(metadata=STATIC)
 
     @property
@@ -213,6 +213,8 @@ class Hierarchy(OfThresholds):
 
     def guarantee(self, plan: HierarchyPlan) -> Guarantee:
         """Levels of medians, and the counts."""
+        require_leaves(plan)
+        require_shape("medians", plan.medians, (plan.levels,))
         add, what = Neighboring.ADD_OR_REMOVE_ONE, "medians of one level"
         parts = [as_replace_one(exponential_guarantee(float(one), what, add)) for one in plan.medians]
         splits = basic(parts, "three-way splits")

@@ -10,7 +10,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
@@ -27,7 +27,7 @@ _MOST_COUNT = 256
 class JointPlan:
     """rate: ``float32[]``, of the loss. count: m. ties: number of bits that distinguish equal rows."""
 
-    rate: Number
+    rate: Positive
     count: int = field(metadata=STATIC)
     ties: int = field(metadata=STATIC)
 
@@ -91,6 +91,7 @@ class JointQuantiles(OfThresholds):
 
     def guarantee(self, plan: JointPlan) -> Guarantee:
         """One exponential mechanism."""
+        require_leaves(plan)
         return exponential_guarantee(2 * float(plan.rate), f"{plan.count} joint quantiles (exponential)")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:

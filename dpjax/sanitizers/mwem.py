@@ -19,7 +19,7 @@ from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
+from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type, require_leaves, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
@@ -53,9 +53,9 @@ class MWEMPlan:
     slack: ``float32[]``, the delta of the composition. rounds: T. size: the number of values of the domain.
     """
 
-    choice: Number
-    scale: Number
-    slack: Number
+    choice: Positive
+    scale: Positive
+    slack: Slack
     rounds: int = field(metadata=STATIC)
     size: int = field(metadata=STATIC)
 
@@ -193,6 +193,7 @@ class MWEM(OfQueries):
 
     def guarantee(self, plan: MWEMPlan) -> Guarantee:
         """T rounds of a choice and a count."""
+        require_leaves(plan)
         parts = (
             exponential_guarantee(float(plan.choice), "the query that is most wrong"),
             laplace_mechanism_guarantee(1 / positive("scale", plan.scale), sensitivity=1, what="its count"),

@@ -12,7 +12,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks, wide
 from dpjax.core.draws import asked
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
+from dpjax.core.plans import STATIC, Number, Positive, Spends, down, plan_type, require_leaves, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.mechanisms.histogram import HistogramLaw, RoundedHistogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import survival
@@ -24,7 +24,7 @@ from dpjax.theory import sanitizers as sizes
 class PointCountsPlan:
     """rate: ``float32[]``, 1 / scale of the noise. margin: ``float32[]``, threshold minus 1, in scales of the noise."""
 
-    rate: Number
+    rate: Positive
     margin: Number
     kept: int = field(metadata=STATIC)
     fillers: int = field(metadata=STATIC)
@@ -110,6 +110,7 @@ class PointCounts(OfElements):
 
     def guarantee(self, plan: PointCountsPlan) -> Guarantee:
         """The histogram's guarantee: see `mechanisms.histogram.stability_histogram`."""
+        require_leaves(plan)
         epsilon, delta = 2 * float(plan.rate), survival(float(plan.margin))
         return stability_histogram_guarantee(epsilon, delta, what="point sanitizer")
 

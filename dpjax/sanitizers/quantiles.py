@@ -20,7 +20,7 @@ from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import bits as B
@@ -45,8 +45,8 @@ def of_quantiles(points: Array, bits: int, size: int | None) -> Sanitized:
 class QuantilesPlan:
     """epsilon: ``float32[]``, of one quantile. slack: ``float32[]``, the delta of the composition. count: m."""
 
-    epsilon: Number
-    slack: Number
+    epsilon: Positive
+    slack: Slack
     count: int = field(metadata=STATIC)
 
     @property
@@ -101,6 +101,7 @@ class IndependentQuantiles(OfThresholds):
 
     def guarantee(self, plan: QuantilesPlan) -> Guarantee:
         """m quantiles."""
+        require_leaves(plan)
         part = exponential_guarantee(float(plan.epsilon), "quantile (exponential)")
         return least_composed(part, plan.count, float(plan.slack), f"{plan.count} independent quantiles")
 
@@ -118,7 +119,7 @@ class IndependentQuantiles(OfThresholds):
 class RecursionPlan:
     """epsilon: ``float32[]``, of one median when a row is added or removed. ties: bits that distinguish equal rows."""
 
-    epsilon: Number
+    epsilon: Positive
     levels: int = field(metadata=STATIC)
     ties: int = field(metadata=STATIC)
 
@@ -179,6 +180,7 @@ class RecursiveQuantiles(OfThresholds):
 
     def guarantee(self, plan: RecursionPlan) -> Guarantee:
         """Levels of medians."""
+        require_leaves(plan)
         part = exponential_guarantee(float(plan.epsilon), "medians of one level", Neighboring.ADD_OR_REMOVE_ONE)
         return basic((as_replace_one(part),), f"{2**plan.levels - 1} recursive quantiles", plan.levels)
 

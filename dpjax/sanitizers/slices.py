@@ -18,7 +18,18 @@ from dpjax.accounting.slices import slices_epsilon, slices_rate
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, same_plan
+from dpjax.core.plans import (
+    STATIC,
+    Number,
+    Positive,
+    Probability,
+    Spends,
+    down,
+    plan_type,
+    require_leaves,
+    require_shape,
+    same_plan,
+)
 from dpjax.core.random import MOST_LEVELS, GeometricTable, geometric_table
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Geometric
@@ -38,10 +49,10 @@ class SlicesPlan:
     means: ``int32[size + 1]``, floor(i E[g]). slack: ``float32[]``, the delta of the transcript when a row is added.
     """
 
-    rate: Number
+    rate: Positive
     lengths: GeometricTable
-    means: Number
-    slack: Number
+    means: Any
+    slack: Probability
     size: int = field(metadata=STATIC)
 
 
@@ -116,6 +127,8 @@ class Slices(OfThresholds):
 
     def guarantee(self, plan: SlicesPlan) -> Guarantee:
         """Slices under ADD_OR_REMOVE_ONE, converted to REPLACE_ONE."""
+        require_leaves(plan)
+        require_shape("means", plan.means, (plan.size + 1,))
         if not same_plan(plan.lengths, _table(plan.rate)):
             raise InputError(
                 "lengths", "the table of lengths for the plan's rate", "another table", "make the plan with Slices.plan"

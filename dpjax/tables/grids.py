@@ -41,6 +41,12 @@ class Grid:
     flip: bool = False
     category: tuple[str, str] | None = None
 
+    def __post_init__(self) -> None:
+        low, high = checks.number("low", self.low), checks.number("high", self.high)
+        if not 0 < high - low < math.inf:
+            raise InputError("bounds", "low < high", f"{low!r}, {high!r}", "give the smaller end first")
+        checks.integer("bits", self.bits, 1, 52)
+
     def outside(self, values: np.ndarray) -> np.ndarray:
         """Mask of values outside the bounds, ``bool[n]``; False for NaN."""
         return (values < self.low) | (values > self.high)

@@ -9,13 +9,12 @@ import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError
-from dpjax.core.plans import stack_plans
+from dpjax.core.plans import NARROW, stack_plans
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.samples import words
 from dpjax.testing.under_test import LearnerUnderTest, same
 
-_NARROW = (np.float32, np.int32, np.uint32, np.bool_)
 _SWEEP = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
 _REFUSED = 0.1  # largest fraction of random budgets that may be refused
 
@@ -26,7 +25,7 @@ def leaves_of_plans_are_narrow(subject: LearnerUnderTest) -> None:
         kind = np.asarray(leaf).dtype
         given = f"{kind} ({short(leaf)})"
         advice = "round on the host: dpjax.core.plans.down for budgets, up for scales, whole for counts"
-        require(kind in _NARROW and not isinstance(leaf, float | int), "float32, int32, uint32 or bool", given, advice)
+        require(kind in NARROW and not isinstance(leaf, float | int), "float32, int32, uint32 or bool", given, advice)
 
 
 def a_sweep_of_epsilon_has_few_programs(subject: LearnerUnderTest) -> str:

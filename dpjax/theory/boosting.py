@@ -5,6 +5,7 @@ from math import ceil, exp, floor, log, log1p
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 
@@ -122,3 +123,6 @@ def fresh_rows_printed(count: int, gap: float, epsilon: float, beta: float) -> i
     """
     deviation = log(4 * (count + 1) / beta) / (2 * gap**2)
     return ceil(max(deviation, 2 * log(4 * count / beta) / (epsilon * gap)))
+
+
+host_functions(globals())

@@ -5,6 +5,7 @@ from typing import Any
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host import host_functions
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,6 @@ class EdgeMargin:
             expected, given = "a family with size_along, such as HalfPlanes", type(family).__name__
             raise NoTheoremError("margin", expected, given, "leave it out")
         return float(family.size_along(self.width, self.length))
+
+
+host_functions(globals())

@@ -3,6 +3,7 @@
 from math import ceil, log, log1p
 
 from dpjax.core import checks
+from dpjax.core.host import host_functions
 
 
 def finite(concepts: int, alpha: float, beta: float) -> int:
@@ -30,3 +31,6 @@ def thresholds(alpha: float, beta: float) -> int:
     """Realizable, one threshold: 2 (1 - alpha)^n <= beta, one term for each side of the target."""
     checks.accuracy(alpha, beta)
     return max(1, ceil(log(2 / beta) / -log1p(-alpha)))
+
+
+host_functions(globals())

@@ -9,6 +9,7 @@ from math import asin, exp, pi, sinh, sqrt
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import ROUNDING, smallest
 
 _LARGE = 700.0  # of epsilon: sinh overflows beyond, and nothing is excluded long before
@@ -67,3 +68,6 @@ def _require(k: int, epsilon: float, delta: float, alpha: float, beta: float) ->
     checks.probability("beta", beta)
     if k > 1 << 62:
         raise InputError("k", "at most 2^62 concepts", str(k), "take fewer")
+
+
+host_functions(globals())

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import ceil, expm1, log, log1p
 
 from dpjax.core import checks
+from dpjax.core.host import host_functions
 from dpjax.theory.search import ROUNDING, smallest
 
 Restrictions = Callable[[int], float]
@@ -40,3 +41,6 @@ def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) ->
       with the numbers of restrictions instead of the VC dimension.
     """
     return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha * n / 16)
+
+
+host_functions(globals())

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 _STEPS = np.unique(np.concatenate([np.geomspace(1e-4, 1, 128), np.linspace(1 / 64, 1, 64)]))
@@ -40,6 +42,8 @@ def rows(
     checks.accuracy(alpha, beta)
     t = min(part / 2, _MOST) * _STEPS
     every = [list(cover) for cover in covers]
+    if not all(every) or not every:
+        raise InputError("covers", "alternatives of one or more groups", repr(every), "see concepts.base.Covered")
     table = [group for cover in every for group in cover]
     starts = np.cumsum([0, *map(len, every)])[:-1]
     count, left, differs = (np.array(column, float)[:, None] for column in (
@@ -57,3 +61,6 @@ def rows(
         return float(np.min(np.logaddexp.reduceat(each, starts, axis=0))) <= log(beta / k)
 
     return smallest(enough)
+
+
+host_functions(globals())

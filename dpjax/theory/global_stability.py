@@ -4,6 +4,7 @@ from math import ceil, e, expm1, log
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 _MOST_ATTEMPTS = 8
@@ -43,7 +44,7 @@ def levels(dimension: int, attempts: int) -> tuple[tuple[float, ...], float]:
 
 def blocks(dimension: int, attempts: int) -> int:
     """Blocks of rows that one run reads: those of a draw of level d, and one more."""
-    checks.integer("dimension", dimension, 0)
+    checks.integer("dimension", dimension, 0, 2**10)
     found = 0
     for level in range(1, dimension + 1):
         found = (checks.integer("attempts", attempts, 1) if level == 1 else 1) * (2 * found + 2)
@@ -95,3 +96,6 @@ def rows(dimension: int, epsilon: float, delta: float, alpha: float, beta: float
     attempts = best_attempts(dimension)
     eta = levels(dimension, attempts)[1]
     return blocks(dimension, attempts) * block(eta, alpha) * batches(eta, epsilon, delta, beta)
+
+
+host_functions(globals())

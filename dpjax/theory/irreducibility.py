@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import ceil, comb, expm1, log
 
 from dpjax.core import checks
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 BAD = 0.05  # probability that the first half of a batch misleads, and the same for the second
@@ -55,7 +56,7 @@ def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int
       docs/proofs/irreducibility.md#levels and docs/proofs/irreducibility.md#sizes.
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
     """
-    checks.integer("dimension", dimension, 0)
+    checks.integer("dimension", dimension, 0, 64)
     checks.integer("concepts", concepts, 1)
     checks.probability("alpha", alpha)
     r = irreducible_depth(concepts, elements, alpha) if depth is None else checks.integer("depth", depth, 1)
@@ -97,3 +98,6 @@ def rows(dimension: int, concepts: int, elements: int, epsilon: float, delta: fl
     """Rows in all for error alpha with probability 1 - beta."""
     found = sizes(dimension, concepts, elements, alpha)
     return (found.first + found.second) * batches(found.length, epsilon, delta, beta)
+
+
+host_functions(globals())

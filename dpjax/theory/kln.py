@@ -4,6 +4,7 @@ from math import atanh, ceil, expm1, inf, isfinite, log, log1p, sinh
 
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
+from dpjax.core.host import host_functions
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -84,3 +85,6 @@ def _check(concepts: int, epsilon: float, alpha: float, beta: float) -> None:
     checks.integer("concepts", concepts, 1)
     checks.epsilon(epsilon)
     checks.accuracy(alpha, beta)
+
+
+host_functions(globals())

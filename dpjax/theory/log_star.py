@@ -2,6 +2,7 @@
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 
 
 def log_star(number: float) -> int:
@@ -22,3 +23,6 @@ def log_star(number: float) -> int:
             return 6
         tower, height = 2**tower, height + 1
     return height
+
+
+host_functions(globals())

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import ROUNDING, smallest
 
 TWO = log(2)
@@ -112,3 +113,6 @@ def _group_delta(rows: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
     with np.errstate(divide="ignore"):  # N = 0
         exponents = epsilon * rows + np.log(-np.expm1(-epsilon * rows)) - epsilon - log(-expm1(-epsilon))
     return np.exp(np.minimum(0.0, log(delta) + exponents))
+
+
+host_functions(globals())

@@ -7,6 +7,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 SPARE = 16  # largest number of rows beyond d that is tried: a subsample then fails with probability 2**-16
@@ -22,7 +23,8 @@ def full_rank(dimension: int, rows: int) -> float:
     checks.integer("dimension", dimension, 1)
     if checks.integer("rows", rows, 0) < dimension:
         return 0.0
-    return math.exp(sum(math.log1p(-(2.0 ** (i - rows))) for i in range(dimension)))
+    first = max(0, rows - 1080)  # smaller powers are 0 in float64
+    return math.exp(sum(math.log1p(-(2.0 ** (i - rows))) for i in range(first, dimension)))
 
 
 def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: float) -> float:
@@ -37,6 +39,7 @@ def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: f
     """
     from scipy.stats import binom  # a slow import, deferred
 
+    checks.integer("subsamples", subsamples, 1, 1 << 26)  # memory is linear in them
     rank = full_rank(dimension, rows)
     low = subsamples * rank - 12 * math.sqrt(subsamples * rank * (1 - rank)) - 40
     right = np.arange(max(subsamples // 2, int(low)), subsamples + 1)
@@ -81,3 +84,6 @@ def _fewest(enough: Callable[[int], bool], most: int) -> int:
     """The smallest m with ``enough(m)``, or a number above ``most``: m + 1 may tie, m + 2 always helps."""
     odd = 2 * smallest(lambda i: 2 * i - 1 > most or enough(2 * i - 1)) - 1
     return min(odd, 2 * smallest(lambda i: 2 * i > most or enough(2 * i)))
+
+
+host_functions(globals())

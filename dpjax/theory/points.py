@@ -7,6 +7,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host import host_functions
 from dpjax.core.types import Neighboring
 from dpjax.theory.search import smallest
 
@@ -141,3 +142,6 @@ def _missed(n: int, k: int, tries: int, bits: int, part: float, alpha: float) ->
     often = (mean - low[:-1, None]) / np.maximum(high[None, :-1] - low[:-1, None], 1e-300)
     all_high = np.minimum(1.0, often) ** tries
     return float(k * np.max(bad(low[1:])[:, None] * (1 - all_high) + bad(high[1:])[None] * all_high))
+
+
+host_functions(globals())

@@ -9,6 +9,7 @@ from math import ceil, exp, expm1, inf, log, log1p
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host import host_functions
 
 _NEAR = (
     0.0,
@@ -231,3 +232,6 @@ def _check(count: int, epsilon: float, alpha: float, beta: float) -> None:
     checks.integer("count", count, 1)
     checks.epsilon(epsilon)
     checks.accuracy(alpha, beta)
+
+
+host_functions(globals())

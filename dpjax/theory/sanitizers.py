@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.core.checks import NoTheoremError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import least, smallest
 from dpjax.theory.splits import excess
 
@@ -333,3 +334,6 @@ def lengths_deviation(length_epsilon: float, steps: int, beta: float) -> float:
         return float(np.min((steps * log_moment + math.log(2 / beta)) / u))
 
     return 1 + max(bound(length_epsilon * _GRID, 1), bound(length_epsilon * 10 * _GRID, -1))
+
+
+host_functions(globals())

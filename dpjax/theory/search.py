@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host import host_functions
 
 ROUNDING = 1e-12
 """More than the rounding error of a lower bound in float64: it excludes a number of rows only by a larger margin."""
@@ -52,3 +53,6 @@ def fewest_rows(tried: Iterable[int], enough: Callable[[int, int], bool]) -> tup
         assert refusal is not None, "nothing was tried"
         raise refusal
     return best
+
+
+host_functions(globals())

@@ -6,6 +6,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import fewest_rows, least
 
 _TIMES, _EXPONENTS = np.linspace(0.5, 3.0, 26), np.geomspace(2.0**-10, 8.0, 27)
@@ -161,3 +162,6 @@ def _divergence(share: float, alpha: float) -> float:
         return 0.0
     first = share * log(share / alpha) if share > 0 else 0.0
     return first + (1 - share) * (log1p(-share) - log1p(-alpha))
+
+
+host_functions(globals())

@@ -6,6 +6,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit
 
+from dpjax.core.host import host_functions
+
 _NODES = 1 << 15
 _DEEP = 45  # e^-45 is below all that is added for rounding
 _ROUNDING = 1e-12  # of a probability, by FFT
@@ -60,3 +62,6 @@ def excess(log_size: float, rates: tuple[float, ...]) -> Excess:
         mass[-1] += float(np.sum(both[_NODES:]))
     number = np.cumsum(mass[::-1])[::-1]
     return Excess(step, number + _ROUNDING * 2 ** len(rates))
+
+
+host_functions(globals())

@@ -3,6 +3,7 @@
 from math import ceil, log
 
 from dpjax.core import checks
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 
@@ -34,3 +35,6 @@ def interior(records: int, alpha: float, beta: float) -> int:
     checks.integer("records", records, 1)
     checks.probability("alpha", alpha)
     return smallest(lambda n: 2 * binom.cdf(records - 1, n, alpha) <= beta / 2)
+
+
+host_functions(globals())

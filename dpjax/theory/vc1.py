@@ -6,6 +6,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 _TOPS = np.geomspace(0.005, 0.6, 32)  # tried for g, as parts of what is left of alpha
@@ -140,3 +141,6 @@ def descent(
         return bool(missed.min() <= part)
 
     return smallest(enough)
+
+
+host_functions(globals())

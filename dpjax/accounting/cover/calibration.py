@@ -9,7 +9,7 @@ from dpjax.accounting.cover import closed as closed
 from dpjax.accounting.cover.cache import kept
 from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.accounting.cover.game import enough_cells, game_delta
-from dpjax.accounting.cover.guarantee import checked_effect
+from dpjax.accounting.cover.guarantee import MOST_ROUNDS, checked_effect
 from dpjax.accounting.cover.states import largest_loss
 from dpjax.accounting.numeric.bisection import MARGIN, largest
 from dpjax.accounting.numeric.secant import crossing
@@ -82,7 +82,7 @@ def calibrate_set_cover(
     checks.choice("variant", variant, VARIANTS)
     checks.epsilon(epsilon)
     checks.delta(delta)
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, MOST_ROUNDS)
     exact, effect = (checked_effect(k, published) for published in (False, variant != "noise_free"))
     if variant != "noise_free" and k is effect:
         raise InputError("variant", "'noise_free' for another score than min{T - b / k, -O}", repr(variant), "give k")

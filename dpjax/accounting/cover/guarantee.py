@@ -15,6 +15,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, require_relation
 
+MOST_ROUNDS = 1 << 20
 _SOURCE = "Kaplan, Mansour, Matias, Stemmer, Claim 3.4; game and constants our own"
 _TOLERANCE = 1e-6
 
@@ -155,7 +156,7 @@ def _games(
 ) -> list[tuple[float, int, float, Effect, Neighboring]]:
     """(coefficient, rounds, rate, effect, neighboring) of each game that bounds the rounds."""
     checks.epsilon(coefficient, "coefficient")
-    checks.integer("rounds", rounds, 1)
+    checks.integer("rounds", rounds, 1, MOST_ROUNDS)
     non_negative("scale", scale)
     scales = [scale] if published or scale == 0 else [0.0, scale]
     effects = [checked_effect(k, one > 0) for one in scales]

@@ -1,6 +1,7 @@
 """Two range checks beyond ``dpjax.core.checks``, at least 0 and more than 0; and equal parts of a budget."""
 
 import math
+import sys
 from fractions import Fraction
 
 from dpjax.core import checks
@@ -15,8 +16,8 @@ def non_negative(name: str, value: float) -> float:
 
 
 def positive(name: str, value: float) -> float:
-    """A finite number > 0, as a float."""
-    if checks.number(name, value) <= 0:
+    """A finite number > 0, as a float; not subnormal."""
+    if checks.number(name, value) < sys.float_info.min:
         raise InputError(name, "a number > 0", repr(value), f"choose a positive {name}")
     return float(value)
 

@@ -17,7 +17,7 @@ from dpjax.attacks.optimum.private_table import is_private
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Claim, Number, Spends, down, plan_type
+from dpjax.core.plans import STATIC, Claim, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, require_relation
 from dpjax.laws import IntegerWeights
 from dpjax.learners.base import OfColumns
@@ -27,7 +27,7 @@ from dpjax.learners.base import OfColumns
 class TablePlan:
     """weights: of each database's hypotheses, ``uint32[databases, h]``. claim: the budget. rows: n, static."""
 
-    weights: Number
+    weights: Any
     claim: Claim
     rows: int = field(metadata=STATIC)
 

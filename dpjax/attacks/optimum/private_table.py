@@ -33,7 +33,7 @@ def is_private(table: np.ndarray, databases: Databases, epsilon: float, delta: f
     epsilon and delta are the floats themselves. Fractions of a weight are counted as whole ones, against the table.
     """
     kept, place = np.unique(np.asarray(table, np.int64), return_inverse=True)
-    factor = exponential(epsilon, up=False)
+    factor = exponential(min(epsilon, 32.0), up=False)  # e^22 exceeds the total
     scaled = [min(int(weight) * factor.numerator // factor.denominator, TOTAL) for weight in kept]
     most = np.array(scaled, np.int64)[place.reshape(table.shape)]
     one, other = databases.pairs.T

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import keys
+from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import LESS, rate
@@ -50,24 +51,27 @@ def choose_labeling(
       key: consumed.
       right: ``int32[tries, B, 2^L]``, rows of a bucket of a function by label; a replaced row moves one of them.
       ones, bits: static; d and L.
-      epsilon: ``float[]``, > 0. capacity: static; an upper bound of the rows, by default 2^22.
+      epsilon: ``float[]``, > 0. capacity: static; an upper bound of the rows, at most 2^22. The rate depends on that
+        bound of all capacities, not on this one, which may be private.
 
     Returns: the number of the function, ``int32[]``, and d L pairs of a bucket and its label, ``int32[d L, 2]``, in the
       order of buckets; unused pairs are 0.
 
     The rate is reduced to pay for rounding. Each of the m = d L + 1 choices is a draw whose log-weights have an error
     of at most E, which changes its privacy loss by at most 4 E: 2^-48 of the largest log-weight, at most rate x
-    capacity, for the draw itself (`mechanisms.exponential.LESS`), and for each of the B steps of the recursion 2^-51 of
+    2^22, for the draw itself (`mechanisms.exponential.LESS`), and for each of the B steps of the recursion 2^-51 of
     what it adds up, at most the largest log-weight and l, the logarithm of the number of labelings. The loss is twice
-    the rate, so the rate is reduced by the fraction (m + 1) (LESS + 2^-49 B capacity) and by (m + 1) B (l + 8) 2^-49.
+    the rate, so the rate is reduced by the fraction (m + 1) (LESS + 2^-49 B 2^22) and by (m + 1) B (l + 8) 2^-49.
     """
+    if capacity > _ROWS:
+        raise InputError("capacity", f"at most {_ROWS} rows", str(capacity), "take a smaller buffer, or fewer rows")
     buckets = right.shape[1]
     right = asked(right, "choose_labeling", 1)
     factor = rate(epsilon)
     of_function, of_labels = keys.streams(key, "function", "labels")
     steps = ones * bits
     dtype, draws = factor.dtype, steps + 2
-    fraction = draws * (LESS + 2.0**-49 * buckets * max(capacity, _ROWS))
+    fraction = draws * (LESS + 2.0**-49 * buckets * _ROWS)
     fixed = draws * buckets * 2.0**-49 * (steps * log(buckets + 1) + 8)
     factor = jnp.maximum(factor * dtype.type(max(0.0, 1 - fraction)) - dtype.type(fixed), 0)
     with jax.enable_x64(True):

@@ -8,7 +8,7 @@ from dpjax.accounting.cover.guarantee import set_cover_guarantee
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Claim, Number, down, plan_type, up
+from dpjax.core.plans import STATIC, Claim, Number, Positive, down, plan_type, require_leaves, up
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.mechanisms.cover.score import Saturating, Scoring
 
@@ -24,7 +24,7 @@ class CoverPlan:
     numbers, and k does not matter.
     """
 
-    coefficient: Number
+    coefficient: Positive
     scale: Number
     offset: Number
     claim: Claim
@@ -79,6 +79,7 @@ def cover_guarantee(
     Privacy: the plan's claim if the stopping game, evaluated at the coefficient and scale that run, confirms it;
       else the smallest epsilon that the game gives at the claim's delta. This holds for an edited plan too.
     """
+    require_leaves(plan)
     coefficient, scale = float(plan.coefficient), float(plan.scale) if plan.noisy else 0.0
     if plan.noisy and not scale > 0:
         raise InputError("scale", "a positive number for noisy counts", repr(scale), "use the numbers of a plan")

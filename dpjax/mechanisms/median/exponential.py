@@ -19,7 +19,7 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
-from dpjax.core.plans import STATIC, Number, Spends, plan_type
+from dpjax.core.plans import STATIC, Positive, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Support, listed
@@ -115,7 +115,7 @@ def exponential_median(
 class ExponentialPlan:
     """The exponential median at ``epsilon``, over {0..size - 1}, or all 2**bits values for None."""
 
-    epsilon: Number
+    epsilon: Positive
     bits: int = field(metadata=STATIC)
     size: int | None = field(metadata=STATIC)
     spends: ClassVar[Spends] = "bounded range"
@@ -127,6 +127,7 @@ class ExponentialPlan:
 
     def guarantee(self, what: str = "private median") -> Guarantee:
         """(epsilon, 0), REPLACE_ONE."""
+        require_leaves(self)
         return exponential_guarantee(float(self.epsilon), f"{what} (exponential)")
 
 

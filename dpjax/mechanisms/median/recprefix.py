@@ -10,7 +10,7 @@ from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import keys
-from dpjax.core.plans import STATIC, Number, Spends, plan_type
+from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
@@ -31,11 +31,11 @@ class PrefixStep:
     bits: of a value of this level's list; the level below has values {0..bits}.
     """
 
-    prefix: Number
-    delta: Number
-    final: Number
-    gap: Number
-    margin: Number
+    prefix: Positive
+    delta: Probability
+    final: Positive
+    gap: Count
+    margin: Count
     bits: int = field(metadata=STATIC)
 
 
@@ -48,7 +48,7 @@ class RecPrefixPlan:
     """
 
     steps: tuple[PrefixStep, ...]
-    base: Number
+    base: Positive
     bits: int = field(metadata=STATIC)
     base_size: int = field(metadata=STATIC)
     spends: ClassVar[Spends] = "approximate"
@@ -117,6 +117,7 @@ def _common_prefixes(key: Array, rows: Array, n: Array, bits: int) -> tuple[Arra
 
 def recprefix_guarantee(plan: RecPrefixPlan, what: str = "RecPrefix") -> Guarantee:
     """The sum of the plan's epsilons and deltas, REPLACE_ONE."""
+    require_leaves(plan)
     parts = []
     for level, step in enumerate(plan.steps, 1):
         parts += [

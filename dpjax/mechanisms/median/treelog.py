@@ -13,7 +13,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import keys
 from dpjax.core.draws import asked
-from dpjax.core.plans import STATIC, Number, Spends, plan_type
+from dpjax.core.plans import STATIC, Count, Number, Positive, Probability, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
@@ -38,15 +38,15 @@ class TreeStep:
     bits: of a value of this level's list; the level below has values {0..bits}.
     """
 
-    test: Number
+    test: Positive
     reserve: Number
-    split: Number
-    split_delta: Number
-    prefix: Number
-    prefix_delta: Number
-    final: Number
-    deepest: Number
-    gap: Number
+    split: Positive
+    split_delta: Probability
+    prefix: Positive
+    prefix_delta: Probability
+    final: Positive
+    deepest: Count
+    gap: Count
     bits: int = field(metadata=STATIC)
 
 
@@ -59,7 +59,7 @@ class TreeLogPlan:
     """
 
     steps: tuple[TreeStep, ...]
-    base: Number
+    base: Positive
     bits: int = field(metadata=STATIC)
     base_size: int = field(metadata=STATIC)
     spends: ClassVar[Spends] = "approximate"
@@ -153,6 +153,7 @@ def treelog_guarantee(
     plan: TreeLogPlan, neighboring: Neighboring = Neighboring.REPLACE_ONE, what: str = "TreeLog"
 ) -> Guarantee:
     """(epsilon, delta): per level the cost of the test plus the more expensive branch."""
+    require_leaves(plan)
     below = exponential_guarantee(float(plan.base), f"depth among {plan.base_size} (exponential median)", neighboring)
     for level in reversed(range(len(plan.steps))):
         below = _tested(plan.steps[level], below, neighboring, f"{what}, level {level + 1}")

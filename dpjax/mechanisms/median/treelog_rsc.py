@@ -14,7 +14,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.slices import slices
 from dpjax.core import keys, random
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Number, Spends, plan_type
+from dpjax.core.plans import STATIC, Count, Number, Positive, Probability, Spends, plan_type, require_leaves, same_plan
 from dpjax.core.random import GeometricTable
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Laplace
@@ -38,8 +38,8 @@ class RscStep:
     bits: of a value of this level's list; the level below has values {0..bits}.
     """
 
-    deepest: Number
-    gap: Number
+    deepest: Count
+    gap: Count
     bits: int = field(metadata=STATIC)
 
 
@@ -61,14 +61,14 @@ class RscPlan:
       bits: of the domain. base_size: the bottom's domain is {0..base_size - 1}.
     """
 
-    rate: Number
+    rate: Positive
     lengths: GeometricTable
-    part_delta: Number
-    slack: Number
-    test: Number
+    part_delta: Probability
+    slack: Probability
+    test: Positive
     reserve: Number
-    whole: Number
-    whole_delta: Number
+    whole: Positive
+    whole_delta: Probability
     steps: tuple[RscStep, ...]
     bits: int = field(metadata=STATIC)
     base_size: int = field(metadata=STATIC)
@@ -180,12 +180,13 @@ def treelog_rsc_guarantee(plan: RscPlan, what: str = "TreeLog by RSC") -> Guaran
 
     Raises InputError if the table of lengths does not match the rate.
     """
+    require_leaves(plan)
     rate, test = float(plan.rate), float(plan.test)
-    if not np.array_equal(np.asarray(plan.lengths.digits), lengths_of(rate).digits):
+    if not same_plan(plan.lengths, lengths_of(rate)):
         raise InputError("plan", "the table of lengths for its rate", "another table", "make it with lengths_of(rate)")
     one_more, levels = Neighboring.ADD_OR_REMOVE_ONE, len(plan.steps)
     part = Guarantee(rate, float(plan.part_delta), one_more, "mechanism on a slice")
-    unstable = min(1 - 1e-9, levels * float(two_laplace_tail(float(plan.reserve))))
+    unstable = levels * float(two_laplace_tail(float(plan.reserve)))
     parts = [
         slices(part, rate, float(plan.slack), 3 * levels, "trims and deepest records, in slices"),
         Guarantee(test, unstable, one_more, "stability tests by AboveThreshold"),
