@@ -56,8 +56,8 @@ def show(found: "Asked", out: Console, *, verbose: bool = False, rest: str) -> N
         say(f"[{number}] {reason}")
     if how is not None:
         beta = float(found.goal.accuracy.beta)
-        ends = f"success is below {1 - beta:g} at n_low and above {1 - beta - how.gamma:g} at n_high"
-        say(f"n*: brackets (n_low, n_high], with confidence {how.confidence:g} each: {ends}, gamma = {how.gamma:g}; "
+        ends = f"success is below {1 - beta:g} at n_low and at least {1 - beta:g} at n_high"
+        say(f"n*: brackets (n_low, n_high], with confidence {how.confidence:g} each: {ends}; "
             f"the largest over {', '.join(found.tasks)}")  # fmt: skip
         if found.caution is not None:
             say(f"caution: {found.caution}")

@@ -28,7 +28,7 @@ class Result:
         missing = [name for name in ("config", "seed", "versions", "points", "n_star") if name not in data]
         if missing:
             raise InputError("result", "what a study saved as result.json", f"no {missing[0]}", "give that file")
-        self.data, self.folder = dict(data), None if folder is None else Path(folder)
+        self.data, self.folder = _present(data), None if folder is None else Path(folder)
 
     @staticmethod
     def load(path: str | Path) -> "Result":
@@ -59,6 +59,11 @@ class Result:
     def n_star(self) -> pa.Table:
         """Brackets of n* and the theorem's n."""
         return columns.table(self.data["n_star"], columns.N_STAR)
+
+    @property
+    def n_within(self) -> pa.Table:
+        """What a search with gamma > 0 has instead of n*; brackets of earlier versions are among these."""
+        return columns.table(self.data["n_within"], columns.N_WITHIN)
 
     @property
     def errors(self) -> pa.Table:
@@ -155,7 +160,8 @@ class Result:
     def __str__(self) -> str:
         """The curves and the brackets of n* as text."""
         shown = (self.curves, ("learner", "k", "epsilon", "n", "success", "lower", "upper")), (
-            self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem"))  # fmt: skip
+            self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem", "ended")), (
+            self.n_within, ("learner", "k", "epsilon", "gamma", "fails_at", "passes_at"))  # fmt: skip
         texts = [table.select(names).to_pandas().to_string(index=False, float_format="%.4g")
                  for table, names in shown if table.num_rows]  # fmt: skip
         return "\n\n".join(texts) or repr(self)
@@ -163,3 +169,14 @@ class Result:
     def __repr__(self) -> str:
         points, stars, failed = (len(self.data.get(name, ())) for name in ("points", "n_star", "failures"))
         return f"Result({points} points, {stars} n*, {failed} failures)"
+
+
+def _present(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data with the brackets of earlier versions, which hold within a gamma, and not for n*, in n_within."""
+    stars = data["n_star"] if isinstance(data["n_star"], list) else []
+    within = [row for row in stars if isinstance(row, Mapping) and row.get("gamma")]
+    rows = [{**row, "fails_at": row.get("n_low"), "passes_at": row.get("n_high")} for row in within]
+    found = {**data, "n_within": [*data.get("n_within", ()), *rows]}
+    if within:
+        found |= {"n_star": [row for row in stars if row not in within], "exponents": [], "exponents_all_k": []}
+    return found
