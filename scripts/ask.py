@@ -15,7 +15,7 @@ from dpjax.experiments.asking import Asked, ask
 from dpjax.experiments.racing import Entry, Measure
 from dpjax.experiments.reports import options, table, write_page
 
-BETA, DELTA, GAMMA = 0.1, 1e-6, Measure().gamma
+BETA, DELTA = 0.1, 1e-6
 HEAD = """# Which private learner needs the fewest rows?
 
 Each problem is a class, a number of concepts, a budget and an accuracy. All private learners of dpjax that can learn
@@ -24,9 +24,9 @@ sample size is nearly always the best one by measurement, too: the theorems are 
 and often ask for more rows than it needs.
 
 Written by `scripts/ask.py`: the answers of `dpjax ask` to {count} problems, beta = {beta:g}, replace-one, at most
-{trials} trials at one sample size. "provable" is the smallest sample size of a theorem of a learner that runs; (n_low,
+{trials} trials for each learner. "provable" is the smallest sample size of a theorem of a learner that runs; (n_low,
 n_high] is the bracket of n* on a task that is hard for the class: with confidence 0.95 for each learner success is
-below {good:g} at n_low and above {enough:g} at n_high, so that n* itself may be above n_high ([what a bracket
+below {good:g} at n_low and at least {good:g} at n_high ([what a bracket
 says](../explain/bracket.md)). Learners are measured up to twice the best upper end so far: "> n" means that n rows were
 found to be too few. The choice of the theorems is the best one if its bracket begins below the smallest upper end, so
 that no learner was found to need fewer rows. With fewer rows than "below" no private learner of the class succeeds on
@@ -89,9 +89,7 @@ def page(answers: Sequence[tuple[Problem, Asked]], trials: int) -> str:
         theorem, measured = found.by_theorem, found.by_measurement
         rows.append([str(problem), *_choice(theorem), measured and measured.name, measured and measured.star,
                      "yes" if best else "no", found.below.n])  # fmt: skip
-    text = HEAD.format(
-        count=len(answers), best=sum(good), beta=BETA, good=1 - BETA, trials=trials, enough=1 - BETA - GAMMA
-    ) + table(head, rows)
+    text = HEAD.format(count=len(answers), best=sum(good), beta=BETA, good=1 - BETA, trials=trials) + table(head, rows)
     for problem, found in answers:
         text += f"\n## {str(problem).capitalize()}\n\nOn {', '.join(found.tasks)}. "
         text += f"{found.caution}. " if found.caution else ""

@@ -24,7 +24,7 @@ from dpjax.plots.lines import Line, Panel, plot_lines
 EPSILON, DELTA, ALPHA, BETA, DIMENSION = 1.0, 1e-6, 0.1, 0.1, 64
 LITERALS = (1, 2, 4, 8, 16)
 RELATION = Neighboring.ADD_OR_REMOVE_ONE  # of the paper's proof
-GAMMA, RATIO, GUESSES, TAIL = 0.1, 2 ** (1 / 8), 64, 0.05
+RATIO, GUESSES, TAIL = 2 ** (1 / 8), 64, 0.05
 LONG, SHORT = 2 * log(2 / ALPHA), 2.5  # rounds for each literal: the paper's, and ours
 PAPER = "the paper's constants, corrected"
 RULES = {
@@ -46,7 +46,7 @@ rows for few literals.
 Written by `scripts/conjunctions.py`: {DIMENSION} coordinates, each 1 with the probability for which the target, an AND
 of k of them, is 1 with probability 1/2; epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g},
 beta = {BETA:g}. Brackets of n*, each right with probability 0.95: success is below {1 - BETA:g} at the lower end and
-above {1 - BETA - GAMMA:g} at the upper one. Rounds: 2 k ln(2/alpha), or 2.5 k ("few").
+at least {1 - BETA:g} at the upper one. Rounds: 2 k ln(2/alpha), or 2.5 k ("few").
 
 """
 MIDDLE = """
@@ -78,7 +78,7 @@ def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, 
     write_page(out / "conjunctions.md", page.replace("{crossover}", _crossover(rows, literals)))
     lines = [_line(name, [row for row in rows if row["rule"] == name and _closed(row)]) for name in rules]
     config = {"script": "conjunctions", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA,
-              "dimension": DIMENSION, "literals": list(literals), "gamma": GAMMA}  # fmt: skip
+              "dimension": DIMENSION, "literals": list(literals)}  # fmt: skip
     panel = Panel("", "literals $k$", "rows $n$", [line for line in lines if line.x], ticks=list(literals))
     points = {f"{row['rule']}, k = {row['k']}": row["point"] for row in rows if _closed(row)}
     if panel.lines:
@@ -95,7 +95,7 @@ def _measured(name: str, k: int, trials: int, cells: Cells) -> dict[str, Any]:
     setting = Setting(learner, task, 1, 1, EPSILON, DELTA, ALPHA, BETA)
     grid = geometric_grid(64, 40_000, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA)
-    star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)
+    star = bracket(setting, cells, grid, start=start or grid[-1], trials=8 * trials)
     print(name, k, star.n_low, star.n_high, star.trials_total, flush=True)
     coefficient = float(learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)).coefficient)
     return {"rule": name, "k": k, "low": star.n_low, "high": star.n_high, "coefficient": coefficient,

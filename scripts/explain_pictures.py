@@ -121,28 +121,27 @@ def trial() -> Picture:
 
 def bracket() -> Picture:
     """Success against n, and what the bracket says."""
-    drawn = Picture(760, 330, "Success against n, the two levels and the bracket")
+    drawn = Picture(760, 330, "Success against n, the level and the bracket")
     left, right, top, bottom, most = 70, 740, 20, 280, 400
 
     def at(n: float, p: float) -> tuple[float, float]:
         return round(left + (right - left) * n / most, 1), round(bottom - (bottom - top) * p, 1)
 
-    low, high = at(197, 0)[0], at(215, 0)[0]
+    low, high = at(197, 0)[0], at(256, 0)[0]
     where = f'x="{low}" y="{top}" width="{high - low:.1f}" height="{bottom - top}"'
     drawn.parts.append(f'<rect {where} fill="{BAND}"/>')
     drawn.line((left, top), (left, bottom), (right, bottom))
-    for level, words in ((0.9, "1 - beta"), (0.85, "1 - beta - gamma")):
-        drawn.line(at(0, level), at(most, level), ink=FAINT, width=1, dashed=True)
-        drawn.text(left + 8, at(0, level)[1] + (-6 if level == 0.9 else 15), words, size=12, anchor="start")
+    drawn.line(at(0, 0.9), at(most, 0.9), ink=FAINT, width=1, dashed=True)
+    drawn.text(left + 8, at(0, 0.9)[1] - 6, "1 - beta", size=12, anchor="start")
     drawn.line(*(at(n, 1 - math.exp(-n / 100)) for n in range(0, most + 1, 5)), ink="#003b80", width=2.5)
-    for n, words, shift in ((197, "n_low", -28), (215, "n_high", -2), (231, "n*", 22)):
+    for n, words, shift in ((197, "n_low", -14), (256, "n_high", 14), (231, "n*", 0)):
         drawn.line(at(n, 0), (at(n, 0)[0], bottom + 6))
         drawn.text(at(n, 0)[0] + shift, bottom + 22, words, size=13)
     drawn.line(at(231, 0), at(231, 0.9), ink=FAINT, width=1, dashed=True)
     drawn.text(right - 10, bottom - 10, "n", anchor="end")
     for number, words in enumerate(("p(n) = probability that", "all k hypotheses are good")):
         drawn.text(left + 145, bottom - 52 + 18 * number, words, size=13, anchor="start")
-    drawn.text(405, 322, "p(n_high) is above 1 - beta - gamma, and n* above n_high: 197, 215 and 231 rows", size=12)
+    drawn.text(405, 322, "p is below 1 - beta at n_low and at least 1 - beta at n_high: n* is between them", size=12)
     return drawn
 
 

@@ -24,7 +24,7 @@ from dpjax.learners.vc1_design import of_rows
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
-GAMMA, ERROR, RATIO, GUESSES, LEAST = 0.05, 0.05, 2 ** (1 / 8), 64, 4
+ERROR, RATIO, GUESSES, LEAST = 0.05, 2 ** (1 / 8), 64, 4
 RATE = -log1p(ALPHA * expm1(-EPSILON / 2))  # of the exponential mechanism, see theory.kln.realizable
 LEARNERS: dict[str, Callable[[Any], Any]] = {"direct": KLN, "bit by bit": BitReduction}
 CLAIMED = {"direct": 1, "bit by bit": 2}
@@ -68,8 +68,8 @@ over the class of the bit, and the direct learner is the exponential mechanism o
   error about 2 alpha / L.
 - Separate bits: bit i is free at element i, of mass 1.01 alpha / w, and 0 elsewhere, 2^L concepts.
 
-Brackets of n*, each right with probability {1 - ERROR:g}: success is below {1 - BETA:g} at the lower end and above
-{1 - BETA - GAMMA:g} at the upper one. "Theorem" is the learner's sample size with its constants, for every
+Brackets of n*, each right with probability {1 - ERROR:g}: success is below {1 - BETA:g} at the lower end and at
+least {1 - BETA:g} at the upper one. "Theorem" is the learner's sample size with its constants, for every
 distribution.
 
 """
@@ -122,7 +122,7 @@ def main(
     )  # fmt: skip
     page += TAIL.format(verdict=_verdict(rows), delta=DELTA, rate=RATE)
     page += table(("binary learner", "L", "rows of the reduction", "log2 |X|"), _crossings())
-    config = {"script": "multiclass", "epsilon": EPSILON, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
+    config = {"script": "multiclass", "epsilon": EPSILON, "alpha": ALPHA, "beta": BETA}
     panels = [_panel(work, rows) for work in workloads]
     plot_lines(panels, figure_path(out, "multiclass"), about(config, seed), "Many labels: rows over bits")
     write_page(out / "multiclass.md", page + LAST)
@@ -136,7 +136,7 @@ def _measured(work: Workload, name: str, bits: int, trials: int, cells: Cells) -
     setting = Setting(learner, task, 1, 1, EPSILON, 0.0, ALPHA, BETA)
     grid = geometric_grid(LEAST, theorem, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA) or theorem
-    star = bracket(setting, cells, grid, start=start, gamma=GAMMA, error=ERROR, cap=8 * trials)
+    star = bracket(setting, cells, grid, start=start, error=ERROR, trials=8 * trials)
     print(work.name, name, bits, star.n_low, star.n_high, star.trials_total, flush=True)
     return {"workload": work.name, "learner": name, "bits": bits, "concepts": task.concepts.size, "low": star.n_low,
             "high": star.n_high, "theorem": theorem}  # fmt: skip

@@ -19,7 +19,7 @@ from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import bracket, cells_in
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.experiments.search import NStar, geometric_grid
+from dpjax.experiments.search import TRIALS, Bracket, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, GenericLearner, ImproperVC1, Independent, StableNodes
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -27,7 +27,7 @@ from dpjax.sanitizers import RecursiveQuantiles
 from dpjax.theory.points import stable_points
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
-GAMMA, RATIO, FROM = 0.1, 2 ** (1 / 4), 16  # of the brackets; the k from which exponents are fitted
+RATIO, FROM = 2 ** (1 / 4), 16  # of the brackets; the k from which exponents are fitted
 KS, FEW = (1, 4, 16, 64, 256), (1, 16, 64, 256)
 PRIVACY, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 ONE, SUM, IMPROPER, FREE = "one sample, joint", "direct sum, KLN, zCDP", "direct sum, ImproperVC1", "ERM, not private"
@@ -68,8 +68,8 @@ unlabeled nodes once; each concept is then chosen among few nodes, quantiles and
 domain is paid for once, the choices grow with the square root of k, and both are one zCDP composition. Proper (every
 hypothesis is a concept of the class), realizable and agnostic.
 
-Measured n*: brackets, each right with probability 0.95: success is below {1 - BETA:g} at the lower end and above
-{1 - BETA - GAMMA:g} at the upper one. In italics numbers planned by the theorem, where none is measured; a dash
+Measured n*: brackets, each right with probability 0.95: success is below {1 - BETA:g} at the lower end and at least
+{1 - BETA:g} at the upper one. In italics numbers planned by the theorem, where none is measured; a dash
 is not run.
 
 """
@@ -163,11 +163,11 @@ def learners(concepts: Any, k: int, bits: int) -> dict[str, tuple[Callable[[], A
 
 
 def main(
-    out: Path, seed: int, chosen: Sequence[Work] | None = None, store: Path | None = None, gamma: float = GAMMA
+    out: Path, seed: int, chosen: Sequence[Work] | None = None, store: Path | None = None, trials: int = TRIALS
 ) -> None:
     """Brackets, page and figure."""
     with cells_in(store, seed) as cells:
-        found = [row for work in (works() if chosen is None else chosen) for row in _measured(work, cells, gamma)]
+        found = [row for work in (works() if chosen is None else chosen) for row in _measured(work, cells, trials)]
     ks = sorted({row.k for row in found})
     names = list(dict.fromkeys((row.work, row.learner) for row in found))
     at = {(row.work, row.learner, row.k): row for row in found}
@@ -183,7 +183,7 @@ def main(
     write_page(out / "one-tree.md", page)
     panels = [Panel(work, "concepts $k$", "examples $n$", [*_lines(work, found)], ticks=ks)
               for work in dict.fromkeys(row.work for row in found)]  # fmt: skip
-    config = {"script": "one_tree", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": gamma}
+    config = {"script": "one_tree", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "trials": trials}
     plot_lines(panels, figure_path(out, "one-tree"), about(config, seed), r"$n^*$ over $k$")
 
 
@@ -194,11 +194,11 @@ class Row:
     work: str
     learner: str
     k: int
-    star: NStar | None
+    star: Bracket | None
     planned: int
 
 
-def _measured(work: Work, cells: Cells, gamma: float) -> Iterator[Row]:
+def _measured(work: Work, cells: Cells, trials: int) -> Iterator[Row]:
     starts: dict[str, float] = {}
     for k in work.ks:
         for name, (make, start) in learners(work.task.concepts, k, work.bits).items():
@@ -210,7 +210,7 @@ def _measured(work: Work, cells: Cells, gamma: float) -> Iterator[Row]:
                 setting = Setting(learner, work.task, k, 1, EPSILON, DELTA, ALPHA, BETA)
                 grid = geometric_grid(4, max(64, 2 * planned), RATIO)
                 begin = starts.get(name, start)
-                star = bracket(setting, cells, grid, start=min(begin, grid[-1]), gamma=gamma)
+                star = bracket(setting, cells, grid, start=min(begin, grid[-1]), trials=trials)
                 if star.n_high:
                     starts[name] = star.n_high * 1.9
                 print(work.name, name, k, star.n_low, star.n_high, planned, flush=True)

@@ -14,7 +14,7 @@ from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.reproduce import replayed
-from dpjax.experiments.search import NStar, geometric_grid
+from dpjax.experiments.search import Bracket, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
@@ -25,7 +25,7 @@ from dpjax.plots.words import number
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 RELATION = Neighboring.ADD_OR_REMOVE_ONE  # of the paper's proof
-GAMMA, RATIO, GUESSES, TAIL = 0.1, 2 ** (1 / 8), 32, 0.05
+RATIO, GUESSES, TAIL = 2 ** (1 / 8), 32, 0.05
 PAPER, OURS = 2 * log(2 / ALPHA), 3.0  # rounds for each edge
 EDGES = (3, 4, 6, 8, 12)
 SIDES = {Kinematic(): (5, 10, 20, 30), Box(): (5, 10, 15)}
@@ -38,7 +38,7 @@ box the number of rows grows with it. It grows slowly with the number of edges.
 
 Written by `scripts/polygons.py`: random polygons of k edges on {{0, ..., d}}^2, uniform examples,
 epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g}, beta = {BETA:g}. Brackets of n*, each
-right with probability 0.95: success is below {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper
+right with probability 0.95: success is below {1 - BETA:g} at the lower end and at least {1 - BETA:g} at the upper
 one. Errors are fractions of 2^14 probes.
 
 "No private learner below": with fewer rows no private learner of the class succeeds on every distribution.
@@ -137,7 +137,7 @@ def main(
         [(_name(case), f"2^{log2(case.d):g}", _bracket(stars[case], case), _below(case)) for case in on_grids],
     )
     write_page(out / "polygons.md", page + TAIL_TEXT)
-    config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
+    config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA}
     lines = [_line("kinematic", [(case.edges, stars[case]) for case in by_edges])]
     panels = [Panel("", "edges $k$", "rows $n$", lines, ticks=list(edges))] if lines[0].x else []
     lines = [_line(_name(group[0]), [(log2(case.d), stars[case]) for case in group]) for group in sides.values()]
@@ -154,7 +154,7 @@ def main(
     _picture(out, seed, config)
 
 
-def _line(name: str, stars: Sequence[tuple[float, NStar]]) -> Line:
+def _line(name: str, stars: Sequence[tuple[float, Bracket]]) -> Line:
     """The brackets that are closed, each with its middle on a logarithmic scale."""
     ends = [(x, star.n_low, star.n_high) for x, star in stars if star.n_low and star.n_high]
     x, low, high = ([end[i] for end in ends] for i in range(3))
@@ -170,16 +170,16 @@ def _setting(case: Case) -> Setting:
     return Setting(ByRule.of(case), Task(concepts, UniformPlane(case.d)), 1, 1, EPSILON, DELTA, ALPHA, BETA)
 
 
-def _measured(case: Case, trials: int, cells: Cells) -> NStar:
+def _measured(case: Case, trials: int, cells: Cells) -> Bracket:
     setting = _setting(case)
     grid = geometric_grid(256, case.most, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA)
-    star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)
+    star = bracket(setting, cells, grid, start=start or grid[-1], trials=8 * trials)
     print(case, star.n_low, star.n_high, star.trials_total, flush=True)
     return star
 
 
-def _row(case: Case, star: NStar) -> tuple:
+def _row(case: Case, star: Bracket) -> tuple:
     return _name(case), case.variant, f"2^{log2(case.d):g}", case.rounds, _bracket(star, case), _below(case)
 
 
@@ -190,7 +190,7 @@ def _below(case: Case) -> int | None:
     return None if found is None else found.n
 
 
-def _bracket(star: NStar, case: Case) -> str:
+def _bracket(star: Bracket, case: Case) -> str:
     return f"> {case.most}" if star.n_high is None else f"({star.n_low or 0}, {star.n_high}]"
 
 

@@ -20,7 +20,7 @@ from dpjax.experiments.hard import hard_points, hard_thresholds
 from dpjax.experiments.n_star import bracket, cells_in, rate
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.representing import represents
-from dpjax.experiments.search import NStar, geometric_grid
+from dpjax.experiments.search import Bracket, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, RepresentationLearner
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
@@ -31,7 +31,7 @@ from dpjax.theory import representations as theory
 ALPHA, BETA, EPSILON = 0.2, 0.1, 1.0
 DOMAINS = (8, 16, 24, 32, 40)
 GRID = geometric_grid(8, 2048, 2 ** (1 / 16))
-GAMMA, ERROR = 0.02, 0.05
+ERROR, SEARCH = 0.05, 40_000
 TWO = Finite.of([[0, 1], [1, 0]])
 OF_RUNS = 0.05, 0.25  # epsilon and alpha of the learner whose runs are a representation
 RUNS = LearnerRuns(
@@ -52,7 +52,7 @@ chooses one of its N functions: `RepresentationLearner`. alpha = {alpha:g}, beta
 The indicators of the buckets of a few random hash functions represent the points of any domain (`PointBuckets`: {tries}
 functions of {buckets} buckets here, N = {count}). KLN chooses among all |X| points. The distribution has atoms just
 above alpha and the rest of its mass elsewhere. n\\* is bracketed with probability {confidence:g}: success is below
-{target:g} at the lower end and above {least:g} at the upper end.
+{target:g} at the lower end and at least {target:g} at the upper end.
 
 "No private learner below": with fewer rows no private learner of the class succeeds on every distribution.
 
@@ -156,7 +156,7 @@ def entries() -> tuple[Entry, ...]:
 def main(
     out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, domains: Sequence[int] = DOMAINS,
     drawn: int = 1024, store: Path | None = None,
-) -> dict[int, dict[str, NStar]]:  # fmt: skip
+) -> dict[int, dict[str, Bracket]]:  # fmt: skip
     """Runs everything, writes the page. drawn: families, for the question whether they are representations."""
     chosen = entries() if chosen is None else chosen
     with cells_in(store, seed) as cells:
@@ -172,7 +172,7 @@ def main(
     confidence = next(iter(stars.values()))["hash"].confidence
     page = HEAD.format(
         alpha=ALPHA, beta=BETA, epsilon=EPSILON, tries=sizes[0], buckets=2 ** sizes[1],
-        count=hashed.representation.sized(sizes).count, confidence=confidence, target=1 - BETA, least=1 - BETA - GAMMA,
+        count=hashed.representation.sized(sizes).count, confidence=confidence, target=1 - BETA,
     )  # fmt: skip
     page += table(("abs(X)", "n* by hash", "planned", "n* of KLN", "planned", "no private learner below"), rows)
     page += FIGURE.format(trials=trials)
@@ -195,11 +195,11 @@ def main(
     return stars
 
 
-def _brackets(bits: int, cells: Cells) -> dict[str, NStar]:
+def _brackets(bits: int, cells: Cells) -> dict[str, Bracket]:
     concepts, found = Points(Domain(2**bits)), {}
     for name, learner in (("hash", RepresentationLearner(PointBuckets(concepts))), ("KLN", KLN(concepts))):
         setting = _setting(learner, hard_points(concepts, ALPHA), 1, ALPHA, BETA)
-        found[name] = bracket(setting, cells, GRID, start=setting.n, gamma=GAMMA, error=ERROR)
+        found[name] = bracket(setting, cells, GRID, start=setting.n, error=ERROR, trials=SEARCH)
         print(bits, name, found[name].n_low, found[name].n_high, flush=True)
     return found
 
@@ -223,7 +223,7 @@ def _below(bits: int) -> int | None:
     return None if found is None else found.n
 
 
-def _shown(star: NStar) -> str:
+def _shown(star: Bracket) -> str:
     return f"({star.n_low}, {star.n_high}]"
 
 
@@ -317,7 +317,7 @@ def _counting(seed: int) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _figure(stars: dict[int, dict[str, NStar]]) -> tuple[Figure, str]:
+def _figure(stars: dict[int, dict[str, Bracket]]) -> tuple[Figure, str]:
     title = "Rows for points: a random family and the whole class"
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()

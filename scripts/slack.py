@@ -40,7 +40,7 @@ from dpjax.experiments.lower_bounds import lower_bound
 from dpjax.experiments.n_star import bracket, cells_in, guess
 from dpjax.experiments.n_star import rate as success_rate
 from dpjax.experiments.reports import options, table, write_page
-from dpjax.experiments.search import NStar, geometric_grid, search
+from dpjax.experiments.search import Bracket, geometric_grid, search
 from dpjax.experiments.task import Task
 from dpjax.learners import (
     KLN,
@@ -57,7 +57,7 @@ from dpjax.mechanisms.median import bits
 from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
 from dpjax.theory.edges import EdgeMargin
 
-BETA, GAMMA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 0.05, 2 ** (1 / 8), 4, 128
+BETA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 2 ** (1 / 8), 4, 128
 POINTS = Points(Domain(2**32))
 HEIGHTS = (4, 16, 48, 64)  # bits of the height of a path
 STABLE = ((1.0, 0.2), (4.0, 0.2), (1.0, 0.1))  # epsilon, alpha
@@ -70,8 +70,8 @@ that is not the hardest.
 
 Written by `scripts/slack.py`, beta = {BETA:g}, delta = 1e-6 where it is not 0, replace-one. "theorem" is the n that the
 learner's `sample_size` proves to suffice for every distribution; "bracket" is (n_low, n_high] of n* on this workload:
-with confidence {1 - ERROR:g} success is below {1 - BETA:g} at n_low and above {1 - BETA - GAMMA:g} at n_high (gamma =
-{GAMMA:g}), so that n* itself may be above n_high ([what a bracket says](../explain/bracket.md)); "slack" is theorem /
+with confidence {1 - ERROR:g} success is below {1 - BETA:g} at n_low and at least {1 - BETA:g} at n_high
+([what a bracket says](../explain/bracket.md)); "slack" is theorem /
 n_high. On a workload that is not the hardest a large slack says little about the proof; of each learner and class the
 first workload is the hardest that we know (each tree is a class). Success at the theorem's n is that of {{trials}}
 trials. With fewer rows than "below" no private learner of the class succeeds on every distribution (`dpjax plan` says
@@ -102,7 +102,7 @@ class Subject(Protocol):
         """Rows that every private algorithm needs; None if no bound is known."""
         ...
 
-    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, NStar]:
+    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, Bracket]:
         """The share of ``trials`` that succeed at the theorem's n, and the bracket of n*."""
         ...
 
@@ -124,13 +124,13 @@ class Learned:
         """The best lower bound for the class."""
         return lower_bound(self.task, goal.k, goal.privacy, goal.accuracy).n
 
-    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, NStar]:
+    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, Bracket]:
         """Trials of a study; success means that all k concepts are good."""
         budget, (alpha, beta) = goal.privacy, (goal.accuracy.alpha, goal.accuracy.beta)
         setting = Setting(self.learner, self.task, goal.k, n, budget.epsilon, budget.delta, alpha, beta, "slack")
         at, grid = success_rate(setting, cells, trials), geometric_grid(LEAST, n, RATIO)
         start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA) or n
-        star = bracket(setting, cells, grid, start=start, gamma=GAMMA, error=ERROR, cap=8 * trials)
+        star = bracket(setting, cells, grid, start=start, error=ERROR, trials=8 * trials)
         return at.successes / at.trials, star
 
 
@@ -148,7 +148,7 @@ class Database:
     def below(self, goal: Goal) -> None:
         """No bound."""
 
-    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, NStar]:
+    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, Bracket]:
         """Keyed runs, with separate keys for success at the theorem's n and for the search."""
         plan = self.sanitizer.plan(goal.privacy, goal.accuracy)
         least = max(LEAST, n // 8)  # above the rows that the database has at least
@@ -163,7 +163,7 @@ class Database:
 
         successes, done = good("success", n, trials)
         grid = geometric_grid(least, n, RATIO)
-        star = search(partial(good, "search"), grid, BETA, GAMMA, ERROR, start=n / 2, stride=2, cap=8 * trials)
+        star = search(partial(good, "search"), grid, BETA, ERROR, trials=8 * trials, start=n / 2, stride=2)
         return successes / done, star
 
 

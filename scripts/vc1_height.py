@@ -15,7 +15,7 @@ from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import gapped_thresholds, hard_thresholds
 from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.experiments.search import NStar, geometric_grid
+from dpjax.experiments.search import Bracket, geometric_grid
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_design import of_rows
 from dpjax.learners.vc1_improper import subsamples_and_median
@@ -36,7 +36,7 @@ subsamples may have more that miss, so that fewer examples in each are enough, a
 grows.
 
 """
-GAMMA, RATIO = 0.05, 2 ** (1 / 16)
+RATIO = 2 ** (1 / 16)
 HEAD = f"""# The improper learner by the height of the tree
 
 Thresholds on larger and larger domains are learned by the improper learner of classes of VC dimension 1. With the
@@ -46,7 +46,7 @@ fewer rows are needed on very high trees. The planned numbers are close to what 
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Planned: `ImproperVC1(method=...)`, proved for every distribution
 (docs/proofs/deepest-rows.md). Bracket: (n_low, n_high] of n*; with confidence 0.95 success is below {1 - BETA:g} at
-n_low and above {1 - BETA - GAMMA:g} at n_high (gamma = {GAMMA:g}), so that n* itself may be above n_high ([what a
+n_low and at least {1 - BETA:g} at n_high ([what a
 bracket says](../explain/bracket.md)). It is measured on two distributions: with only one good threshold, and
 `experiments.hard.gapped_thresholds`, the hardest for the proof. Success at the planned n: there, in {{trials}} trials,
 with the exact interval at confidence 0.95. Slack: planned n over the upper end of the larger bracket.
@@ -123,13 +123,13 @@ def _case(method: str, bits: int, trials: int, cells: Cells) -> dict[str, Any]:
     return row
 
 
-def _star(setting: Setting, planned: int, trials: int, cells: Cells) -> NStar:
+def _star(setting: Setting, planned: int, trials: int, cells: Cells) -> Bracket:
     grid = geometric_grid(planned // 4, 2 * planned, RATIO)
     start = guess(setting, cells, grid, max(1, trials // 8), 1 - BETA)
-    return bracket(replace(setting, n=planned), cells, grid, start=start, gamma=GAMMA, cap=8 * trials)
+    return bracket(replace(setting, n=planned), cells, grid, start=start, trials=8 * trials)
 
 
-def _words(star: NStar) -> str:
+def _words(star: Bracket) -> str:
     return f"({star.n_low or 0}, {star.n_high or 'more'}]"
 
 

@@ -17,14 +17,14 @@ from dpjax.experiments.hard import hard_chain, hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.experiments.search import NStar, geometric_grid
+from dpjax.experiments.search import Bracket, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import ImproperVC1, ProperVC1
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA = 4.0, 1e-6, 0.3, 0.1
 ALPHAS = (0.3, 0.2, 0.15, 0.1, 0.05)
-GAMMA, RATIO, TRIED = 0.1, 2 ** (1 / 12), 0.9  # of the brackets; the rate at which they start
+RATIO, TRIED = 2 ** (1 / 12), 0.9  # of the brackets; the rate at which they start
 LEARNERS: dict[str, Any] = {"improper": ImproperVC1, "proper": ProperVC1}
 TREES = {
     "prefixes(4, 3)": tree_generators.prefixes(4, 3),
@@ -51,7 +51,7 @@ MIDDLE = f"""
 Measured n*, over alpha. Wide: `prefixes(2, c)`, with the largest number of wrong children and one more, one choice.
 Long: `caterpillar(c, 1)` of improper nodes, `experiments.hard.hard_chain`, c - 1 choices one after the other, each of
 them between two children of which one is wrong. Brackets, each right with probability 0.95: success is below
-{1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper one.
+{1 - BETA:g} at the lower end and at least {1 - BETA:g} at the upper one.
 
 "first part": the fraction of the proper learner's rows that find the improper node. "No private learner below":
 with fewer rows no private learner of the class succeeds on every distribution.
@@ -111,7 +111,7 @@ def main(
     lines = [line for shape in SHAPES for name in LEARNERS for line in _lines(shape, name, whole)]
     panel = Panel("", r"$1 / \alpha$", "examples $n$", lines, ticks=[round(1 / alpha, 2) for alpha in alphas])
     config = {"script": "vc1_proper", "alphas": list(alphas), "epsilon": EPSILON, "delta": DELTA, "beta": BETA,
-              "gamma": GAMMA, "trials": trials}  # fmt: skip
+              "trials": trials}  # fmt: skip
     title = rf"Examples over $1/\alpha$, $\varepsilon = {EPSILON:g}$"
     points = {f"{row['learner']}, {row['shape']}, alpha = {row['alpha']:g}": row["point"] for row in whole}
     if lines:
@@ -141,7 +141,7 @@ def _measured(shape: str, alpha: float, trials: int, cells: Cells) -> Iterator[d
         grid = geometric_grid(round(8 / alpha), max(round(120 / alpha), planned), RATIO)
         at = Setting(learner, task, 1, 1, EPSILON, DELTA, alpha, BETA)
         best = replace(at, n=guess(at, cells, grid, max(1, trials // 4), TRIED) or grid[-1])
-        star = bracket(best, cells, grid, start=best.n, gamma=GAMMA)
+        star = bracket(best, cells, grid, start=best.n, trials=5 * trials)
         in_class = judged(replace(best, n=star.n_high or best.n), cells.seed, trials).members
         below = best.below(best.learner.guarantee(best.plan()))
         yield {
@@ -174,8 +174,8 @@ def _exponents(rows: Sequence[dict[str, Any]]) -> str:
     return "; ".join(words) or "not measured"
 
 
-def _fit(rows: Sequence[dict[str, Any]], values: Sequence[NStar | int]) -> Exponent:
-    ends = [(v.n_low, v.n_high) if isinstance(v, NStar) else (v, v) for v in values]
+def _fit(rows: Sequence[dict[str, Any]], values: Sequence[Bracket | int]) -> Exponent:
+    ends = [(v.n_low, v.n_high) if isinstance(v, Bracket) else (v, v) for v in values]
     low, high = zip(*ends, strict=True)
     return fit_exponent([1 / row["alpha"] for row in rows], low, high)
 

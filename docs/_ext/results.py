@@ -35,6 +35,7 @@ EXPORTED = {
 TABLES = {
     "curves": ("Success at each n.", columns.CURVES),
     "n_star": ("Brackets of n*, and the theorem's n.", columns.N_STAR),
+    "n_within": ("Quick looks within a gamma > 0, in the place of n*.", columns.N_WITHIN),
     "errors": (f"Quantiles of the error at the levels {', '.join(map(str, rows.LEVELS))}.", columns.ERRORS),
     "exponents": ("Exponents of k in n*, where several k are measured.", columns.EXPONENTS),
     "failures": ("Points that raised an error.", columns.FAILURES),
@@ -59,6 +60,7 @@ RESULT = {
     "theorem's n (without a theorem, for the largest n of the study); `exponent_of_k`, the exponent that the theorem "
     "claims; `below`, the number of rows below which no learner that is as private succeeds on every distribution, "
     "and `below_by`, which argument says so; and `cells`, the names of the search's cells by n.",
+    "n_within": "Rows of the table `n_within`, with the same further keys; empty unless gamma > 0.",
     "exponents": "Rows of the table `exponents`, fitted over k >= fit_from.",
     "exponents_all_k": "The same, over all k.",
     "failures": "Rows of the table `failures`.",

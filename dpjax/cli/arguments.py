@@ -67,11 +67,13 @@ class _Measured(_Asked):
     n_max: Whole | None = None
     """Largest sample size of the search; by default 2**17."""
     gamma: Real | None = None
-    """Resolution gamma of n*: its success exceeds 1 - beta - gamma; by default 0.05."""
+    """Quick look: instead of n*, an n whose success exceeds 1 - beta - gamma; by default 0, for n*."""
     confidence: Real | None = None
     """Confidence of each bracket of n*, and of each curve's simultaneous band; by default 0.95."""
     steps_per_doubling: Whole | None = None
     """Grid points of the search between n and 2 n; by default 8."""
+    most_trials: Whole | None = None
+    """Trials of the search of a curve, unless its bracket is one grid step before; by default 10000."""
     title: str | None = None
     """Title of the figure."""
 

@@ -27,9 +27,7 @@ def run(command: AskCommand) -> Answer:
         imported(module)
     privacy, accuracy = Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
-    how = Measure(
-        command.trials, command.gamma, command.confidence, command.n_max, command.within, command.seed, command.store
-    )
+    how = Measure(command.trials, command.confidence, command.n_max, command.within, command.seed, command.store)
     concepts = _class(command)
     tasks = _tasks(command, concepts)
     found = ask(

@@ -55,10 +55,8 @@ class AskCommand(Command):
     """Only compare theorems, and measure nothing."""
     verbose: bool = False
     """Also print the learners that do not compete, with the reasons, and all compositions."""
-    trials: Whole = 2000
-    """Largest number of trials at one sample size."""
-    gamma: Real = 0.05
-    """Resolution gamma of n*: its success exceeds 1 - beta - gamma."""
+    trials: Whole = 5000
+    """Trials for each learner and task, unless the bracket is one grid step before."""
     confidence: Real = 0.95
     """Confidence of each bracket of n*."""
     n_max: Whole = 2**17

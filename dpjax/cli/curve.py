@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CurveCommand
 from dpjax.cli.flags import study_of
@@ -64,27 +66,9 @@ def run(command: CurveCommand) -> Answer:
 
 
 def _show(answer: dict[str, Any], study: Study) -> None:
-    console, rows = screen(), Printed(title=study.title or "Samples needed: n*")
-    for heading in ("learner", "k", "epsilon", "bracket (n_low, n_high]", "theorem", "no private learner below",
-                    "trials of the search"):  # fmt: skip
-        rows.add_column(heading, justify="left" if heading == "learner" else "right")
-    if (search := study.search) is not None and answer["n_star"]:
-        for star in answer["n_star"]:
-            low = star["n_low"] if star["n_low"] is not None else f"<{search.n_min}"
-            high = star["n_high"] if star["n_high"] is not None else f">{search.n_max}"
-            cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
-            theorem = "-" if star["theorem"] is None else star["theorem"]
-            below = "-" if star["below"] is None else star["below"]
-            rows.add_row(*map(str, (*cells_of_row, theorem, below, star["trials"])))
-        console.print(rows)
-        console.print(_bracket(study, search), highlight=False, soft_wrap=True)
-        for name in dict.fromkeys(star["below_by"] for star in answer["n_star"] if star["below_by"] is not None):
-            kind = "agnostic " * bool(study.task.noise)
-            console.print(f"no {kind}private learner below, on every distribution: {name}", highlight=False)
-        for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
-                           ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
-            if any(star[end] is None for star in answer["n_star"]):
-                console.print(words)
+    console, search = screen(), study.search
+    if search is not None and (answer["n_star"] or answer["n_within"]):
+        _show_searches(answer, study, search, console)
     if search is None and answer["points"]:
         console.print(_success(answer["points"]))
     everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
@@ -107,13 +91,34 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         console.print(f"figure: {path}")
 
 
-def _bracket(study: Study, search: Search) -> str:
-    """What a bracket says."""
-    low, gamma = 1 - float(study.accuracy.beta), search.gamma
-    return (
-        f"each bracket, with confidence {search.confidence:g}: success is below {low:g} at n_low and above "
-        f"{low - gamma:g} at n_high (gamma = {gamma:g}); n* itself may be above n_high"
-    )
+def _show_searches(answer: dict[str, Any], study: Study, search: Search, console: Console) -> None:
+    """The brackets, and what they say."""
+    stars, good = answer["n_star"], 1 - float(study.accuracy.beta)
+    within, ends = f"n within gamma = {search.gamma:g}, not n*", ("fails_at", "passes_at")
+    title, ends = (study.title or "Samples needed: n*", ("n_low", "n_high")) if stars else (within, ends)
+    rows = Printed(title=title)
+    headings = "learner", "k", "epsilon", f"({ends[0]}, {ends[1]}]", "theorem", "no private learner below", "trials"
+    for heading in (*headings, "ended"):
+        rows.add_column(heading, justify="left" if heading in ("learner", "ended") else "right")
+    for star in stars or answer["n_within"]:
+        low = star[ends[0]] if star[ends[0]] is not None else f"<{search.n_min}"
+        high = star[ends[1]] if star[ends[1]] is not None else f">{search.n_max}"
+        bounds = ("-" if star[name] is None else star[name] for name in ("theorem", "below"))
+        rows.add_row(*map(str, (star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]", *bounds,
+                                star["trials"], star["ended"])))  # fmt: skip
+    console.print(rows)
+    least = f"at least {good:g}" if stars else f"above {good - search.gamma:g}"
+    console.print(
+        f"with confidence {search.confidence:g} each: success is below {good:g} at {ends[0]} and {least} at {ends[1]}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    for name in dict.fromkeys(star["below_by"] for star in stars if star["below_by"] is not None):
+        kind = "agnostic " * bool(study.task.noise)
+        console.print(f"no {kind}private learner below, on every distribution: {name}", highlight=False)
+    for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
+                       ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
+        if any(star[end] is None for star in stars):
+            console.print(words)
 
 
 def _success(points: list[dict[str, Any]]) -> Printed:

@@ -14,7 +14,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.experiments.results import Result
 
-TABLES = ("curves", "n_star", "errors", "exponents", "failures")
+TABLES = ("curves", "n_star", "n_within", "errors", "exponents", "failures")
 _WRITERS = {"csv": pyarrow.csv.write_csv, "parquet": pyarrow.parquet.write_table}
 
 

@@ -29,8 +29,8 @@ class TableCommand(Command):
     """Directory of the store, table.json, table.md and the figure."""
     limit: Whole = 2**17
     """Largest sample size considered."""
-    gamma: Real = 0.1
-    """Resolution gamma of n*: success is below 1 - beta at the lower end, above 1 - beta - gamma at the upper one."""
+    trials: Whole = 10_000
+    """Trials of each search, unless its bracket is one grid step before."""
     confidence: Real = 0.95
     """Confidence of all brackets of a row together."""
     seed: Whole = 0

@@ -33,7 +33,7 @@ def run(command: TableCommand) -> Answer:
     """Measures every row, writes table.json, table.md and the figure after each, and returns the result."""
     paper = TABLES[checks.choice("table", command.name, TABLES)]
     checks.integer("limit", command.limit, 16, tiles.CAPACITY_LIMIT)
-    checks.probability("gamma", command.gamma)
+    checks.integer("trials", command.trials, 64, 2**32)
     checks.probability("confidence", command.confidence)
     checks.integer("seed", command.seed, 0, 2**32 - 1)
     rows = [row for row in paper.rows() if not command.rows or any(part in row.title for part in command.rows)]
@@ -46,7 +46,7 @@ def run(command: TableCommand) -> Answer:
     engine.host_devices(command.devices)
     measured: list[dict[str, Any]] = []
     answer: dict[str, Any] = {}
-    config = {"limit": command.limit, "gamma": command.gamma, "confidence": command.confidence, "rows": command.rows}
+    config = {"limit": command.limit, "trials": command.trials, "confidence": command.confidence, "rows": command.rows}
     with Store(command.out) as store, engine.Engine() as machine, Progress() as progress:
         cells = Cells(store, machine, command.seed, progress.trials)
         for row in rows:
@@ -54,7 +54,7 @@ def run(command: TableCommand) -> Answer:
             def say(text: str, title: str = row.title) -> None:
                 progress.step(f"{title}: {text}", len(measured), len(rows))
 
-            asked = {"limit": command.limit, "gamma": command.gamma, "error": 1 - command.confidence}
+            asked = {"limit": command.limit, "trials": command.trials, "error": 1 - command.confidence}
             measured.append(paper.measure(row, cells, say, **asked))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
             answer |= about(config, command.seed, _points(rows, measured))

@@ -141,7 +141,7 @@ def _labels(root: Path | str) -> dict[str, tuple[str, float | None]]:
         found = Result.load(root).data
         for row in found["points"]:
             names[row.get("cell", "")].append((str(row["learner"]), float(row["epsilon"])))
-        for row in found["n_star"]:
+        for row in (*found["n_star"], *found["n_within"]):
             for cell in row.get("cells", {}).values():
                 names[cell].append((str(row["learner"]), float(row["epsilon"])))
     return {cell: _joined(lines) for cell, lines in names.items()}

@@ -67,9 +67,9 @@ def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[l
     after = [f"[{number}] {reason}" for number, reason in enumerate(notes, 1)]
     if how is not None:
         beta = float(found.goal.accuracy.beta)
-        ends = f"success is below {1 - beta:g} at n_low and above {1 - beta - how.gamma:g} at n_high"
+        ends = f"success is below {1 - beta:g} at n_low and at least {1 - beta:g} at n_high"
         after.append(
-            f"n*: brackets (n_low, n_high], with confidence {how.confidence:g} each: {ends}, gamma = {how.gamma:g}; "
+            f"n*: brackets (n_low, n_high], with confidence {how.confidence:g} each: {ends}; "
             f"the largest over {', '.join(found.tasks)}"
         )
         if found.caution is not None:

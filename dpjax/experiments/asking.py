@@ -99,12 +99,9 @@ def ask(
     Raises InputError for wrong numbers and unknown names.
     Reference: Bun, Nissim, Stemmer 2016, Theorem 3.1, a minimum over learners.
     """
-    _, _, alpha, beta = host_numbers(privacy, accuracy)
+    _, _, alpha, _ = host_numbers(privacy, accuracy)
     require_relation(neighboring)
     checks.members("concepts", concepts, ("domain", "predict", "error"), "see dpjax.concepts.base")
-    if measure is not None and beta + measure.gamma >= 1:
-        room = f"below 1 - beta = {1 - beta:g}"
-        raise InputError("gamma", room, repr(measure.gamma), "choose a smaller gamma")
     found = candidates(concepts, k, learners, only=only, neighboring=neighboring, imports=imports)
     on = workloads(concepts, alpha) if tasks is None else Workloads(dict(tasks))
     if not on.tasks or any(task.concepts != concepts for task in on.tasks.values()):

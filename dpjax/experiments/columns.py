@@ -47,9 +47,16 @@ CURVES = (
 N_STAR = (
     *LINE, *_ENDS,
     Column("theorem", _WHOLE, "The learner's theorem: this n is enough; null without a theorem."),
-    Column("confidence", _REAL, "Confidence of the bracket."),
-    Column("gamma", _REAL, "Resolution: success is above 1 - beta - gamma at n_high."),
+    Column("confidence", _REAL, "Confidence of the bracket, for the whole search."),
     Column("trials", _WHOLE, "Trials of the search."),
+    Column("ended", _TEXT, "Why the search ended: one step, trials spent, or end of the grid."),
+)  # fmt: skip
+N_WITHIN = (
+    *LINE,
+    Column("fails_at", _WHOLE, "Success is below 1 - beta at this n; null if no n was found to be too small."),
+    Column("passes_at", _WHOLE, "Success is above 1 - beta - gamma at this n, which may be below n*; null for none."),
+    Column("gamma", _REAL, "The gamma of the search."),
+    *N_STAR[-4:],
 )  # fmt: skip
 ERRORS = (
     *LINE, _N, Column("quantile", _REAL, "Level of the quantile."),

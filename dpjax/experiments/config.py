@@ -141,13 +141,15 @@ class SearchTable(_Model):
     """Smallest sample size considered."""
     n_max: Annotated[Whole | None, _ROWS] = None
     """Largest sample size considered, at least ``n_min``."""
-    gamma: Annotated[Real | None, _CHANCE] = None
-    """Resolution of n*, below 1 - beta: success is below 1 - beta at the lower end of a bracket, and above 1 - beta -
-    gamma at the upper end."""
+    gamma: Annotated[Real | None, Range(0, 1, "[)")] = None
+    """For quick looks, below 1 - beta: instead of n* the result has n within gamma, where success is below 1 - beta at
+    the lower end of a bracket and above 1 - beta - gamma at the upper end. 0 for n*."""
     confidence: Annotated[Real | None, _CHANCE] = None
     """Confidence of each bracket of n*, and of each curve's simultaneous band."""
     steps_per_doubling: Annotated[Whole | None, Range(1, 64)] = None
     """Sample sizes of the search between n and 2 n."""
+    most_trials: Annotated[Whole | None, Range(64, 2**32)] = None
+    """Trials of the search of a curve, which ends earlier if the ends of its bracket are one sample size apart."""
 
 
 class StudyTable(_Model):

@@ -11,7 +11,7 @@ from dpjax.core import keys
 from dpjax.experiments.cells import Setting, digest_of, program_of
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.measuring import STRIDE
-from dpjax.experiments.search import NStar, search
+from dpjax.experiments.search import Bracket, search
 from dpjax.experiments.study import Line, Study
 from dpjax.experiments.tiles import arguments_of, capacity, shape_of, tile_shape
 from dpjax.experiments.trial import Trial, point
@@ -119,7 +119,7 @@ def line_sizes(line: Line, study: Study) -> tuple[int, ...]:
     return study.sizes(_expected(line, study) if study.search is not None else None)
 
 
-def expected_search(line: Line, study: Study) -> NStar:
+def expected_search(line: Line, study: Study) -> Bracket:
     """The search of a line, with its expected trials under `RULE`."""
     assert study.search is not None
     asked, setting, middle = study.search, line.setting, _expected(line, study)
@@ -127,9 +127,9 @@ def expected_search(line: Line, study: Study) -> NStar:
     def evaluate(n: int, trials: int) -> tuple[int, int]:
         return round(trials * (1 - setting.beta ** (n / middle))), trials
 
-    start = line.expected()
     return search(
-        evaluate, asked.grid(), setting.beta, asked.gamma, 1 - asked.confidence, start=start, stride=STRIDE
+        evaluate, asked.grid(), setting.beta, 1 - asked.confidence, trials=asked.most_trials, gamma=asked.gamma,
+        start=line.expected(), stride=STRIDE,
     )  # fmt: skip
 
 

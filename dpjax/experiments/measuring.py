@@ -6,20 +6,21 @@ from typing import Any
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.items import Item
 from dpjax.experiments.n_star import bracket, end_of
-from dpjax.experiments.search import NStar
+from dpjax.experiments.search import Bracket
 from dpjax.experiments.study import Line, Study
 
 STRIDE = 4
 """Grid points of the first step from where a search begins."""
 
 
-def find(line: Line, study: Study, cells: Cells) -> NStar:
-    """The bracket of n*, from trials that are used for nothing else. Success means that all k concepts are good."""
+def find(line: Line, study: Study, cells: Cells) -> Bracket:
+    """The bracket of n* (with gamma > 0: of n within gamma), from trials that are used for nothing else. Success means
+    that all k concepts are good."""
     assert study.search is not None
     asked = study.search
     return bracket(
-        line.setting, cells, asked.grid(), gamma=asked.gamma, error=1 - asked.confidence, start=line.expected(),
-        stride=STRIDE,
+        line.setting, cells, asked.grid(), start=line.expected(), trials=asked.most_trials,
+        error=1 - asked.confidence, gamma=asked.gamma, stride=STRIDE,
     )  # fmt: skip
 
 

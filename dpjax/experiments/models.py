@@ -35,10 +35,8 @@ class SumExponent:
 
     best: the curve with the least ``miss`` (of the middle exponent, if several have it). exponent: that of ``best``.
     low, high: the least and the greatest exponent, on a grid of 0.005, with a miss of at most ``allowance``; None if
-        there is none. Let n1 and n2 be the ends of the range that a bracket is about: low < n2 and n1 <= high, such as
-        n1 = n*(beta + gamma) and n2 = n*(beta) of `search.NStar`. If a curve of an exponent b on the grid is between
-        n2 / allowance and n1 allowance at every x, then low <= b <= high with probability >= ``confidence``. There is
-        no such curve where n2 > n1 allowance^2.
+        there is none. If n* divided by a curve of an exponent b on the grid is in [1 / allowance, allowance] at every
+        x, then low <= b <= high with probability >= ``confidence``.
     confidence: 1 minus the error probabilities of all brackets, at least 0. If brackets were left out because of their
         trials, give the others their errors, too.
     """
@@ -69,8 +67,8 @@ def fit_sum(
       low, high: positive and finite, shape [K]. factor: the known factors of the power at each x, such as a theorem's
         logarithm. fixed: those of the other term. All are positive.
       error: the error probability of each bracket. constant: whether to include c; c and a are at least 0.
-      allowance: >= 1, the factor by which a curve may miss a bracket. It stands for what the brackets do not tell (n*
-        at which of two success rates) and for what O(.) hides; choose it before looking at the brackets.
+      allowance: >= 1, the factor by which a curve may miss a bracket. It stands for what O(.) hides; choose it before
+        looking at the brackets.
     """
     if checks.number("allowance", allowance) < 1:
         raise InputError("allowance", "a number >= 1", repr(allowance), "choose 1 for curves inside of all brackets")

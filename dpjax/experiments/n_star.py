@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dpjax.core import checks
 from dpjax.core.intervals import clopper_pearson
+from dpjax.experiments import errors
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.engine import Engine
-from dpjax.experiments.search import NStar, search
+from dpjax.experiments.search import TRIALS, Bracket, search
 from dpjax.experiments.store import Store
 
 
@@ -64,13 +65,16 @@ def end_of(setting: Setting, n: int) -> Setting:
 
 
 def bracket(
-    setting: Setting, cells: Cells, grid: Sequence[int], *, start: float | None = None, gamma: float = 0.05,
-    error: float = 0.05, cap: int | None = None, stride: int = 1,
-) -> NStar:  # fmt: skip
-    """`search.search` over keyed trials of the setting: the bracket of n* for success 1 - beta."""
+    setting: Setting, cells: Cells, grid: Sequence[int], *, start: float | None = None, trials: int = TRIALS,
+    error: float = 0.05, gamma: float = 0.0, stride: int = 1,
+) -> Bracket:  # fmt: skip
+    """`search.search` over keyed trials of the setting: the bracket of n* for success 1 - beta.
 
-    def evaluate(n: int, trials: int) -> tuple[int, int]:
-        counts = cells.counts(end_of(setting, n), trials)
-        return counts["successes"], counts["trials"]
+    Exactly the trials that the search asks for are counted, so its result does not depend on the size of blocks.
+    """
 
-    return search(evaluate, grid, setting.beta, gamma, error, cap=cap, start=start, stride=stride)
+    def evaluate(n: int, asked: int) -> tuple[int, int]:
+        outcomes = cells.outcomes(end_of(setting, n), asked)
+        return int(errors.successes(outcomes, setting.alpha).sum()), asked
+
+    return search(evaluate, grid, setting.beta, error, trials=trials, gamma=gamma, start=start, stride=stride)

@@ -30,7 +30,8 @@ class Star:
     """The bracket (n_low, n_high] of n* on the task that needs the most rows, ``task``.
 
     n_low None: no n was found to be too small. n_high None: no n up to ``most``, the largest one tried, was found to be
-    enough. It is wrong with probability at most 1 - confidence. trials: those of all tasks.
+    enough. It is wrong with probability at most 1 - confidence. trials: those of all tasks. ended: of the search on
+    ``task``, see `search.Bracket`.
     """
 
     task: str
@@ -39,6 +40,7 @@ class Star:
     most: int
     trials: int
     confidence: float
+    ended: str
 
     def __str__(self) -> str:
         low = 0 if self.n_low is None else self.n_low
@@ -82,14 +84,13 @@ class Entry:
 class Measure:
     """How n* is measured.
 
-    trials: the most at one n; an n about which they decide nothing makes the bracket wider. gamma, confidence: of a
-    bracket, as in `search.search`. n_max: the largest n. within: learners are searched up to this multiple of the best
+    trials: the most of a search, so for each learner and task. confidence: of a bracket, as in `search.search`. n_max:
+    the largest n. within: learners are searched up to this multiple of the best
     upper end so far, >= 1; what is not enough there has a lower end only. seed: root of all keys. store: a folder, from
     which the same question takes its trials when it is asked again; None for a temporary one.
     """
 
-    trials: int = 2000
-    gamma: float = 0.05
+    trials: int = 5000
     confidence: float = 0.95
     n_max: int = 2**17
     within: float = 2.0
@@ -98,7 +99,6 @@ class Measure:
 
     def __post_init__(self):
         checks.integer("trials", self.trials, 64)
-        checks.probability("gamma", self.gamma)
         checks.probability("confidence", self.confidence)
         checks.integer("n_max", self.n_max, 1, CAPACITY_LIMIT)
         checks.integer("seed", self.seed, 0, 2**32 - 1)
@@ -218,15 +218,13 @@ class Race:
         start = min(most, start if entry.theorem is None else -(-entry.theorem // 2))
         grid, error = geometric_grid(1, most, _RATIO), (1 - self.how.confidence) / len(self.tasks)
         epsilon, delta, alpha, beta = host_numbers(self.goal.privacy, self.goal.accuracy)
-        low, high, worst, trials = 0, 0, "", 0
+        low, high, worst, ended, trials = 0, 0, "", "", 0
         for name, task in self.tasks.items():
             setting = Setting(entry.learner, task, self.goal.k, most, epsilon, delta, alpha, beta, "search")
-            star = bracket(
-                setting, self.cells, grid, start=start, gamma=self.how.gamma, error=error, cap=self.how.trials, stride=4
-            )
+            star = bracket(setting, self.cells, grid, start=start, trials=self.how.trials, error=error, stride=4)
             low, trials = max(low, star.n_low or 0), trials + star.trials_total
             if star.n_high is None:
-                return Star(name, low or None, None, most, trials, self.how.confidence)
+                return Star(name, low or None, None, most, trials, self.how.confidence, star.ended)
             if star.n_high > high:
-                high, worst = star.n_high, name
-        return Star(worst, low or None, high, most, trials, self.how.confidence)
+                high, worst, ended = star.n_high, name, star.ended
+        return Star(worst, low or None, high, most, trials, self.how.confidence, ended)

@@ -27,7 +27,7 @@ class Result:
     def __init__(self, data: Mapping[str, Any], folder: str | Path | None = None):
         checks.instance("result", data, Mapping, "use Result.load(folder)", "what a study saved")
         check(ResultFile, "result", data, "give result.json as a study saved it, or run the study again")
-        self.data, self.folder = dict(data), None if folder is None else Path(folder)
+        self.data, self.folder = _present(data), None if folder is None else Path(folder)
 
     @staticmethod
     def load(path: str | Path) -> "Result":
@@ -59,6 +59,11 @@ class Result:
     def n_star(self) -> pa.Table:
         """Brackets of n* and the theorem's n."""
         return columns.table(self.data["n_star"], columns.N_STAR)
+
+    @property
+    def n_within(self) -> pa.Table:
+        """What a search with gamma > 0 has instead of n*; brackets of earlier versions are among these."""
+        return columns.table(self.data["n_within"], columns.N_WITHIN)
 
     @property
     def errors(self) -> pa.Table:
@@ -156,7 +161,8 @@ class Result:
     def __str__(self) -> str:
         """The curves and the brackets of n* as text."""
         shown = (self.curves, ("learner", "k", "epsilon", "n", "success", "lower", "upper")), (
-            self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem"))  # fmt: skip
+            self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem", "ended")), (
+            self.n_within, ("learner", "k", "epsilon", "gamma", "fails_at", "passes_at"))  # fmt: skip
         texts = [table.select(names).to_pandas().to_string(index=False, float_format="%.4g")
                  for table, names in shown if table.num_rows]  # fmt: skip
         return "\n\n".join(texts) or repr(self)
@@ -164,3 +170,17 @@ class Result:
     def __repr__(self) -> str:
         points, stars, failed = (len(self.data.get(name, ())) for name in ("points", "n_star", "failures"))
         return f"Result({points} points, {stars} n*, {failed} failures)"
+
+
+def _present(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data with the brackets of earlier versions, which hold within a gamma, and not for n*, in n_within."""
+    within = [row for row in data["n_star"] if row.get("gamma")]
+    rows = [{**row, "fails_at": row["n_low"], "passes_at": row["n_high"]} for row in within]
+    present = {**data, "n_within": [*data.get("n_within", ()), *rows]}
+    if within:
+        present |= {
+            "n_star": [row for row in data["n_star"] if row not in within],
+            "exponents": [],
+            "exponents_all_k": [],
+        }
+    return present

@@ -18,12 +18,12 @@ from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.items import Item, Record
 from dpjax.experiments.measuring import find, setting_of
 from dpjax.experiments.n_star import end_of
-from dpjax.experiments.search import NStar
+from dpjax.experiments.search import Bracket
 from dpjax.experiments.study import Line, Search, Study
 
 LEVELS = (0.5, 0.9, 0.95)
 """Quantile levels of the error that a result reports per point."""
-TABLES = ("points", "n_star", "failures")
+TABLES = ("points", "n_star", "n_within", "failures")
 Rows = dict[str, list[dict[str, Any]]]
 Known = Callable[[Item], Record | None]
 """The recorded failure of an item, if that is not to be tried again."""
@@ -33,8 +33,8 @@ def rows_of(line: Line, study: Study, cells: Cells, known: Known = lambda item: 
     """The rows of one line, by table. What is not stored yet is computed.
 
     points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
-    cell that holds its trials. n_star: brackets, with the cells of all n that the search visited. Both have the delta
-    of the plan's guarantee. failures: what raised.
+    cell that holds its trials. n_star: brackets, with the cells of all n that the search visited; with gamma > 0 these
+    are in n_within. All have the delta of the plan's guarantee. failures: what raised.
     """
     failures: list[dict[str, Any]] = []
     stars: list[dict[str, Any]] = []
@@ -48,7 +48,9 @@ def rows_of(line: Line, study: Study, cells: Cells, known: Known = lambda item: 
     if star is not None or study.n != "search":
         middle = None if star is None else star.n_high or star.n_low
         points += _point_rows(line, study, study.sizes(middle), cells, known, failures)
-    return {"points": points, "n_star": stars, "failures": failures}
+    within = study.search is not None and study.search.gamma > 0
+    of_search = {"n_star": [] if within else stars, "n_within": stars if within else []}
+    return {"points": points, **of_search, "failures": failures}
 
 
 def joined(parts: list[Rows]) -> Rows:
@@ -112,10 +114,12 @@ def _failure(item: Item, error: str, text: str) -> dict[str, Any]:
     return {**item.line.labels(), "n": item.n, "error": error, "traceback": text}
 
 
-def _star_row(line: Line, star: NStar, cells: Cells) -> dict[str, Any]:
+def _star_row(line: Line, star: Bracket, cells: Cells) -> dict[str, Any]:
+    names = ("fails_at", "passes_at", "gamma") if star.gamma else ("n_low", "n_high")
     return {
-        **line.labels(), "guarantee_delta": _delta(line.guarantee()), "n_low": star.n_low, "n_high": star.n_high,
-        **theory(line), "confidence": star.confidence, "gamma": star.gamma, "trials": star.trials_total,
+        **line.labels(), "guarantee_delta": _delta(line.guarantee()),
+        **dict(zip(names, (star.n_low, star.n_high, star.gamma), strict=False)), **theory(line),
+        "confidence": star.confidence, "trials": star.trials_total, "ended": star.ended,
         "cells": {str(visit.n): cells.cell(end_of(line.setting, visit.n)) for visit in star.visits},
     }  # fmt: skip
 

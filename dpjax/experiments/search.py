@@ -1,8 +1,8 @@
-"""The sample complexity n*: the smallest sufficient n, bracketed by a sequential search with a stated error.
+"""The sample complexity n*: the n from which on success is at least 1 - beta, bracketed with a stated error.
 
 A *trial* at n is one Bernoulli event, "the learner succeeded"; for k concepts the event is "all k concepts are
 good", so the search is the same for every k and needs no union bound. p(n) is the probability of the event.
-The search moves on a grid of n; at each visited n it draws trials until an e-process decides.
+The search moves on a grid of n. At each visited n two e-processes test p(n) >= 1 - beta and p(n) <= 1 - beta.
 """
 
 import functools
@@ -19,6 +19,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 _State = tuple[int, int, tuple[int, ...]]  # see _Plan
+TRIALS = 10_000
+"""Default number of trials of a search."""
 _SMALLEST = 1e-250  # below it betainc loses digits and then underflows, and the continued fraction is used
 
 
@@ -37,7 +39,7 @@ class Evaluate(Protocol):
 
 @dataclass(frozen=True)
 class Visit:
-    """The trials at one n. decision: "pass", "fail", or "undecided" if the cap was reached first."""
+    """The trials at one n. decision: "pass", "fail", or "undecided"."""
 
     n: int
     successes: int
@@ -46,16 +48,20 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class NStar:
-    """A bracket of n*, and the trials used.
+class Bracket:
+    """The interval (n_low, n_high] of n*, and the trials used.
 
-    With probability >= ``confidence``: p(n_low) < 1 - beta and p(n_high) > 1 - beta - gamma. No shape of p is
-    assumed. If p is increasing, let n*(b) be the smallest n with p(n) >= 1 - b: then n_low < n*(beta) and
-    n*(beta + gamma) <= n_high, so an n between n*(beta + gamma) and n*(beta) is in [n_low, n_high].
+    With probability >= ``confidence``, for the whole search: p(n_low) < 1 - beta and p(n_high) >= 1 - beta.
+    Let n* be the smallest n such that p is at least 1 - beta at n and at all larger n. n_low < n* follows without an
+    assumption about p; n* <= n_high holds if p does not fall below 1 - beta again above n_high, for example if p is
+    increasing. Without that, n_high is at least the smallest n with p(n) >= 1 - beta.
 
-    n_low, n_high: neighbors on the grid, unless ``undecided`` n lie between them.
+    gamma: 0. With gamma > 0 the second statement is p(n_high) > 1 - beta - gamma only: this bounds n within gamma, and
+    n* may be above n_high.
     n_low is None: no n of the grid was found to fail. n_high is None: none was found to pass.
-    visits: in the order in which they were made. trials_total: the sum of their trials.
+    ended: "one step" if n_low and n_high are neighbors on the grid; "end of the grid" if the smallest n of the grid
+    passes or the largest one fails; "trials spent" if n between them are undecided.
+    visits: in the order of the first trials at each n. trials_total: the sum of their trials.
     """
 
     n_low: int | None
@@ -63,12 +69,13 @@ class NStar:
     confidence: float
     beta: float
     gamma: float
+    ended: str
     visits: tuple[Visit, ...]
     trials_total: int
 
     @property
     def undecided(self) -> tuple[int, ...]:
-        """The n inside the bracket that reached the cap, ascending; empty if the bracket is one grid step."""
+        """The visited n inside the bracket, ascending; empty if the bracket is one grid step."""
         low = -math.inf if self.n_low is None else self.n_low
         high = math.inf if self.n_high is None else self.n_high
         return tuple(sorted(v.n for v in self.visits if v.decision == "undecided" and low < v.n < high))
@@ -110,60 +117,127 @@ def log_evidence_below(hits: int, misses: int, bound: float) -> float:
 
 
 def search(
-    evaluate: Evaluate, grid: Sequence[int], beta: float, gamma: float, error: float, *, first: int = 64,
-    growth: float = 1.3, cap: int | None = None, start: float | None = None, stride: int = 4,
-) -> NStar:  # fmt: skip
-    """Brackets n* on an ascending grid; the bracket is wrong with probability at most ``error``, see NStar.
+    evaluate: Evaluate, grid: Sequence[int], beta: float, error: float, *, trials: int = TRIALS, gamma: float = 0.0,
+    first: int = 64, growth: float = 1.3, start: float | None = None, stride: int = 4,
+) -> Bracket:  # fmt: skip
+    """Brackets n* on an ascending grid; the bracket is wrong with probability at most ``error``, see `Bracket`.
 
     evaluate: see Evaluate; called with increasing numbers of trials. The result is a function of its values.
     grid: whole numbers >= 1, strictly ascending, for example geometric_grid(16, 65536).
-    beta, gamma: in (0, 1), beta + gamma < 1. A visit "fails" on evidence against p >= 1 - beta and "passes" on
-        evidence against p <= 1 - beta - gamma. One of the two is false for every p, so each visit ends.
-    first, growth: the evidence is evaluated after ``first`` trials, and each time they grew by ``growth`` > 1.
-    cap: maximum number of trials at an n, which is then "undecided"; the search approaches it from both
-        sides. The claim still holds, with n_low and n_high further apart. None: every visit is decided.
+    beta: in (0, 1). An n "fails" on evidence against p >= 1 - beta and "passes" on evidence against p <= 1 - beta.
+    trials: of the whole search, at least ``first``. It ends when they are spent, or at one grid step.
+    gamma: for quick looks, >= 0 and beta + gamma < 1: an n passes on evidence against p <= 1 - beta - gamma.
+    first, growth: the evidence is evaluated after ``first`` trials at an n, and each time they grew by ``growth`` > 1.
     start: a guess of n*. The search starts at the nearest grid point and gallops from there, in steps of ``stride``
         grid points, doubled each time, until the decision changes; then it bisects. Expensive large n are visited
         only if needed. None: bisection of the whole grid.
 
-    The error is split over the visits: each may use what is left of it, divided by the number of visits that can
-    still follow (bisection of K points: at least error / ceil(log2(K + 1)) each). The splits depend only on earlier
-    visits and sum to at most ``error``, so the claim is a union bound over the visits. There may be more undecided
-    visits than planned, which makes later splits smaller; none is 0, since the search ends when the error is used up.
+    An n has a tenth of the trials unless they decide earlier. Then next in turn is the n with the smallest estimate of
+    trials per grid point that its decision removes: so an n at which p is close to 1 - beta is left for its neighbors.
+
+    The error is split over the visited n: at the first trial at an n, its test receives what is left of the error,
+    divided by the number of visits that can still follow plus two. The split depends only on trials at other n, and
+    trials at different n are independent; the splits sum to less than ``error``, and a test may be evaluated after any
+    number of trials, so the claim is a union bound over n.
     """
     points = _grid(grid)
-    for name, value in (("beta", beta), ("gamma", gamma), ("error", error)):
+    for name, value in (("beta", beta), ("error", error)):
         checks.probability(name, value)
     checks.integer("first", first, 1)
     checks.integer("stride", stride, 1)
-    if beta + gamma >= 1:
-        raise InputError("gamma", f"a number below 1 - beta = {1 - beta:g}", repr(gamma), "choose a smaller gamma")
+    checks.integer("trials", trials, first)
+    if not 0 <= checks.number("gamma", gamma) < 1 - beta:
+        raise InputError("gamma", f"a number in [0, 1 - beta) = [0, {1 - beta:g})", repr(gamma), "choose 0 for n*")
     if checks.number("growth", growth) <= 1:
         raise InputError("growth", "a number > 1", repr(growth), "choose for example 1.3")
-    if cap is not None:
-        checks.integer("cap", cap, first)
     if start is not None and checks.number("start", start) <= 0:
         raise InputError("start", "a number > 0", repr(start), "give a guess of n*, or None to bisect the grid")
 
     plan = _Plan(len(points), None if start is None else _nearest(points, start), stride)
-    state: _State = (-1, len(points), ())
-    left, visits = error, []
-    while (index := plan.choose(*state)) is not None:
-        share = left / plan.worst(*state)
-        left -= share
-        visits.append(_decide(evaluate, points[index], beta, gamma, share, first, growth, cap))
-        state = _after(*state, index, visits[-1].decision)
-    low, high, _ = state
+    low, high, left, spent = -1, len(points), error, 0
+    tests: dict[int, _Test] = {}
+    while spent < trials:
+        inside = [i for i in sorted(tests) if low < i < high]
+        state = low, high, (inside[0], inside[-1]) if inside else ()
+        costs = {i: tests[i].trials_per_step(i - low, high - i) for i in inside}
+        if (new := plan.choose(*state)) is not None:
+            known = low >= 0 and high < len(points)
+            costs[new] = first / min(abs(new - i) for i in (low, *inside, high)) if known else 0.0
+        if not costs:
+            break
+        begun = [i for i in inside if tests[i].trials < trials // 10]
+        index = min(begun or costs, key=lambda i: (costs[i], i))
+        if index == new:
+            share = left / (plan.worst(*state) + 2)
+            left -= share
+            tests[index] = _Test(points[index], beta, gamma, -math.log(share))
+        test = tests[index]
+        target = max(first, test.trials + 1, math.ceil(test.trials * growth))
+        spent += test.extend(evaluate, min(target, test.trials + trials - spent))
+        if test.decision == "fail":
+            low = index
+        elif test.decision == "pass":
+            high = index
+    inner = low >= 0 and high < len(points)
+    ended = "trials spent" if high - low > 1 else "one step" if inner else "end of the grid"
     ends = None if low < 0 else points[low], None if high == len(points) else points[high]
-    return NStar(*ends, 1 - error, beta, gamma, tuple(visits), sum(v.trials for v in visits))
+    visits = tuple(Visit(test.n, test.successes, test.trials, test.decision) for test in tests.values())
+    return Bracket(*ends, 1 - error, beta, gamma, ended, visits, spent)
+
+
+@dataclass
+class _Test:
+    """The two sequential tests at one n. threshold: of the logarithm of the evidence."""
+
+    n: int
+    beta: float
+    gamma: float
+    threshold: float
+    successes: int = 0
+    trials: int = 0
+    decision: str = "undecided"
+
+    def extend(self, evaluate: Evaluate, target: int) -> int:
+        """Continues to ``target`` trials and decides. Returns how many were added."""
+        before = self.trials
+        self.successes, self.trials = _ask(evaluate, self.n, target, self.successes, before)
+        fails, passes = self._evidence()
+        if max(fails, passes) >= self.threshold:
+            self.decision = "fail" if fails >= self.threshold else "pass"
+        return self.trials - before
+
+    def trials_per_step(self, below: int, above: int) -> float:
+        """About how many more trials decide, for each grid point that leaves the bracket: ``below`` if n fails,
+        ``above`` if it passes. An estimate that no claim rests on."""
+        rate, (fails, passes) = (self.successes + 0.5) / (self.trials + 1), self._evidence()
+        ways = (1 - self.beta - rate, fails, 1 - self.beta, below), (
+            rate - 1 + self.beta + self.gamma, passes, 1 - self.beta - self.gamma, above
+        )  # fmt: skip
+        return min(
+            (max(self.threshold - evidence, 0.5) / _divergence(rate, bound) / steps
+             for margin, evidence, bound, steps in ways if margin > 1e-9),
+            default=math.inf,
+        )  # fmt: skip
+
+    def _evidence(self) -> tuple[float, float]:
+        """Logarithms of the evidence that n fails, and that it passes."""
+        misses = self.trials - self.successes
+        return (
+            log_evidence_below(self.successes, misses, 1 - self.beta),
+            log_evidence_below(misses, self.successes, self.beta + self.gamma),
+        )
+
+
+def _divergence(p: float, q: float) -> float:
+    """Kullback-Leibler divergence of Bernoulli laws, p and q in (0, 1)."""
+    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
 
 
 class _Plan:
     """Which grid index to visit next, given (low, high, open).
 
     low: the largest index that failed, or -1. high: the smallest that passed, or ``size``. open: the smallest and
-    the largest undecided index between them, or (). The search is over when no index is left in (low, high), or
-    none in (low, open[0]) and none in (open[1], high).
+    the largest undecided index between them, or ().
     """
 
     def __init__(self, size: int, start: int | None, stride: int):
@@ -171,15 +245,16 @@ class _Plan:
         self.worst = functools.lru_cache(maxsize=None)(self._worst)
 
     def choose(self, low: int, high: int, open_: tuple[int, ...]) -> int | None:
-        """The next index, strictly inside one of the gaps; None when the search is over."""
+        """The next index, strictly inside (low, high), (low, open[0]) or (open[1], high); None if there is none."""
         if not open_:
             if self.start is not None and low < 0 and high == self.size:
                 return self.start
             galloping_up = high == self.size
             return None if high - low < 2 else self._up(low, high) if galloping_up else self._down(low, high)
-        if open_[0] - low > 1:
+        down, up = open_[0] - low > 1, high - open_[1] > 1
+        if down and (low < 0 or high < self.size or not up):
             return self._down(low, open_[0])
-        return self._up(open_[1], high) if high - open_[1] > 1 else None
+        return self._up(open_[1], high) if up else None
 
     def _down(self, low: int, top: int) -> int:
         """Inside (low, top): a gallop from the start until an index has failed, then the middle."""
@@ -201,26 +276,9 @@ class _Plan:
 
 
 def _after(low: int, high: int, open_: tuple[int, ...], index: int, decision: str) -> _State:
-    """The state after a visit. Either all undecided indices stay inside the bracket, or all leave it."""
-    if decision == "undecided":
-        return low, high, (min(index, *open_), max(index, *open_)) if open_ else (index, index)
+    """The state after a decision."""
     low, high = (index, high) if decision == "fail" else (low, index)
     return low, high, tuple(i for i in open_ if low < i < high)
-
-
-def _decide(
-    evaluate: Evaluate, n: int, beta: float, gamma: float, level: float, first: int, growth: float, cap: int | None
-) -> Visit:
-    """One visit: trials at n until one of the two e-values reaches 1/level, or the cap is reached."""
-    successes, trials, threshold = 0, 0, -math.log(level)
-    while cap is None or trials < cap:
-        target = max(first, trials + 1, math.ceil(trials * growth))
-        successes, trials = _ask(evaluate, n, target if cap is None else min(target, cap), successes, trials)
-        if log_evidence_below(successes, trials - successes, 1 - beta) >= threshold:
-            return Visit(n, successes, trials, "fail")
-        if log_evidence_below(trials - successes, successes, beta + gamma) >= threshold:
-            return Visit(n, successes, trials, "pass")
-    return Visit(n, successes, trials, "undecided")
 
 
 def _ask(evaluate: Evaluate, n: int, target: int, old_successes: int, old_trials: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Executor, Setting
 from dpjax.experiments.lower_bounds import LowerBound
-from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.search import TRIALS, geometric_grid
 from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import CAPACITY_LIMIT, capacity
@@ -40,25 +40,30 @@ _ACCURACY = Accuracy(0.1, 0.1)
 class Search:
     """Settings of the search for n*.
 
-    n_min, n_max: the sample sizes considered. gamma: resolution, n_low succeeds with less than 1 - beta, n_high with
-    more than 1 - beta - gamma. confidence: of each bracket, and of each curve's simultaneous band.
-    steps_per_doubling: grid points between n and 2 n.
+    n_min, n_max: the sample sizes considered. confidence: of each bracket, and of each curve's simultaneous band.
+    steps_per_doubling: grid points between n and 2 n. most_trials: of the search of one curve, which ends earlier if
+    the ends of its bracket are neighbors on the grid.
+    gamma: 0 for n*. With gamma > 0, for quick looks, the result has n within gamma in the place of n*: success is below
+    1 - beta at its lower end and above 1 - beta - gamma at its upper end, and n* may be above both.
 
     Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.7.
     """
 
     n_min: int = 16
     n_max: int = 2**17
-    gamma: float = 0.05
+    gamma: float = 0.0
     confidence: float = 0.95
     steps_per_doubling: int = 8
+    most_trials: int = TRIALS
 
     def __post_init__(self):
         checks.integer("search.n_min", self.n_min, 1)
         checks.integer("search.n_max", self.n_max, self.n_min)
         capacity(self.n_max)
         checks.integer("search.steps_per_doubling", self.steps_per_doubling, 1, 64)
-        checks.probability("search.gamma", self.gamma)
+        checks.integer("search.most_trials", self.most_trials, 64, 2**32)
+        if not 0 <= checks.number("search.gamma", self.gamma) < 1:
+            raise InputError("search.gamma", "a number in [0, 1)", repr(self.gamma), "choose 0 for n*")
         checks.probability("search.confidence", self.confidence)
 
     def grid(self) -> tuple[int, ...]:

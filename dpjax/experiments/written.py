@@ -66,18 +66,27 @@ class _Point(_Line):
         return self
 
 
-class _Star(_Line):
-    n_low: Rows | None
-    n_high: Rows | None
+class _Searched(_Line):
     theorem: Size | None = None
     confidence: Chance | None = None
     gamma: Chance | None = None
     trials: Whole | None = None
+    ended: str | None = None
     below: Size | None = None
     below_by: str | None = None
     exponent_of_k: float | None = None
     cells: dict[Annotated[str, Field(pattern="^[0-9]+$")], Hash] = {}
     guarantee_delta: Chance | None = None
+
+
+class _Star(_Searched):
+    n_low: Rows | None
+    n_high: Rows | None
+
+
+class _Within(_Searched):
+    fails_at: Rows | None
+    passes_at: Rows | None
 
 
 class _Fit(_Table):
@@ -110,6 +119,7 @@ class ResultFile(_Table):
     device: str | None = None
     points: list[_Point]
     n_star: list[_Star]
+    n_within: list[_Within] = []
     exponents: list[_Fit] = []
     exponents_all_k: list[_Fit] = []
     failures: list[_Failure] = []

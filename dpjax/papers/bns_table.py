@@ -20,7 +20,7 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.lower_bounds import LowerBound
 from dpjax.experiments.models import fit_sum, nearest
 from dpjax.experiments.n_star import bracket, guess
-from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.search import TRIALS, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, GenericLearner, HashedPoints, Independent, Learner, ParityLearner, PointLearner
 from dpjax.sanitizers import Hierarchy, PointCounts
@@ -32,7 +32,7 @@ CONCEPTS = (1, 4, 16, 64, 256, 1024)
 DOMAIN, DIMENSION = 2**32, 8
 ACCURACY = Accuracy(ALPHA, BETA)
 STEP = 2 ** (1 / 8)  # of the grid of n
-ALLOWANCE = STEP**0.5  # of `fit_sum`: about n*(beta) / n*(beta + gamma), in all
+ALLOWANCE = STEP**0.5  # of `fit_sum`
 _GUESSES = 64
 _MATRIX = np.array([[i >> j & 1 for j in range(8)] for i in range(256)], bool)  # all functions on 8 elements
 
@@ -148,11 +148,11 @@ def rows() -> tuple[Row, ...]:
 
 def measure(
     row: Row, cells: Cells, say: Callable[[str], None] = lambda text: None, *,
-    limit: int = 1 << 17, gamma: float = 0.1, error: float = 0.05,
+    limit: int = 1 << 17, trials: int = TRIALS, error: float = 0.05,
 ) -> dict[str, Any]:  # fmt: skip
     """The brackets of n* along the axis and the exponent fitted through those with both ends; JSON-ready.
 
-    limit: the largest n. gamma: of each search, see `search.search`. error: of all brackets of the row together.
+    limit: the largest n. trials: of each search, see `search.search`. error: of all brackets of the row together.
     say: called with the value at hand.
     """
     grid, points = geometric_grid(4, limit, STEP), []
@@ -164,11 +164,12 @@ def measure(
         near = _near(grid, guesses, value, row.claimed)
         start = guess(setting, cells, near, _GUESSES, 1 - BETA) or near[-1]
         guesses.append((value, start))
-        star = bracket(setting, cells, grid, start=start, gamma=gamma, error=share)
+        star = bracket(setting, cells, grid, start=start, trials=trials, error=share)
         below = row.below(value)
         points.append({
             "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
             "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
+            "ended": star.ended,
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
     found = {name: getattr(row, name) for name in labels} | {"learner": row.learner}

@@ -263,13 +263,12 @@ def _caption(shown: Shown, spans: Sequence[tuple[float, float]], drawn: Abstract
     """The claims of bands and of brackets, if all have the same, and the meaning of arrows and dotted lines if there
     are any."""
     measured = [b for b in shown.brackets if b.n_low or b.n_high]
-    promises = {(b.confidence, b.gamma) for b in measured}
+    promises = {b.confidence for b in measured}
     lines = ["Bands are simultaneous over all $n$ of a curve."] if shown.panels else []
-    if len(promises) == 1 and None not in (promise := promises.pop()):
+    if len(promises) == 1 and (promise := promises.pop()) is not None:
         lines.append(
-            rf"Each bracket of {N_STAR}, with probability at least {promise[0]:g}: success is below $1 - \beta$ at "
-            rf"$n_{{\mathrm{{low}}}}$ and above $1 - \beta - \gamma$ at $n_{{\mathrm{{high}}}}$, "
-            rf"$\gamma = {promise[1]:g}$."
+            rf"Each bracket of {N_STAR}, with probability at least {promise:g}: success is below $1 - \beta$ at its "
+            rf"lower end and at least $1 - \beta$ at its upper end."
         )
     if "below" in drawn:
         lines.append(f"Dotted: a bound for learners that succeed on every distribution; {N_STAR} is of one.")

@@ -49,7 +49,6 @@ class Bracket:
     n_high: int | None
     theorem: int | None
     confidence: float | None
-    gamma: float | None
     below: int | None = None
     kind: str = ""
 
@@ -145,10 +144,9 @@ def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
             raise InputError(f"{record.where}.n_low", f"at most n_high = {high}", str(low), "swap the two")
         bracket = Bracket(
             record.learner(), record.integer("k", 1), record.setting(), low, high, theorem,
-            record.number_or_none("confidence"), record.number_or_none("gamma"), record.integer_or_none("below"),
-            record.kind(),
+            record.number_or_none("confidence"), record.integer_or_none("below"), record.kind(),
         )  # fmt: skip
-        if (low, high, theorem) != (None, None, None):
+        if (low, high, theorem) != (None, None, None) and not record.values.get("gamma"):  # of earlier versions
             brackets.append(bracket)
     return brackets
 

@@ -38,19 +38,19 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
     """Brackets of n*, with the theorems' sample sizes and the lower bounds."""
     rows, search = data["n_star"], table_of(data.get("config"), "search")
     if not rows:
-        yield element("p", "n* was not searched, or no search is finished yet.")
+        yield from _within(data.get("n_within", ()))
         return
     bounded = any(row.get("below") is not None for row in rows)
     own = _varying(rows)
     columns = [*_headings(own), Column("n* above"), Column("n* at most"), Column("theorem's n"), Column("theorem / n*")]
-    columns += [Column("no private learner below")] * bounded + [Column("trials of the search")]
+    columns += [Column("no private learner below")] * bounded + [Column("trials"), Column("ended", "text")]
     shown = [
         [*_labels(row, own), row["n_low"] or f"< {search.get('n_min', _DASH)}",
          row["n_high"] or f"> {search.get('n_max', _DASH)}", row.get("theorem"), _slack(row),
-         *[row.get("below")] * bounded, row.get("trials")]
+         *[row.get("below")] * bounded, row.get("trials"), row.get("ended")]
         for row in rows
     ]  # fmt: skip
-    yield table(columns, shown, "Brackets of n*, the least number of examples that is enough")
+    yield table(columns, shown, "Brackets of n*, the number of examples from which on success is enough")
     if any(row["n_low"] is None for row in rows):
         yield element("p", "<: no sample size was found to be too small.")
     if any(row["n_high"] is None for row in rows):
@@ -63,6 +63,21 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
         )  # fmt: skip
         reasons = dict.fromkeys(str(row["below_by"]) for row in rows if row.get("below_by") is not None)
         yield element("ul", *(element("li", reason) for reason in reasons))
+
+
+def _within(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Brackets within a gamma."""
+    if not rows:
+        yield element("p", "n* was not searched, or no search is finished yet.")
+        return
+    names = ("gamma", "fails_at", "passes_at", "theorem", "trials")
+    columns = [*_headings(()), *map(Column, ("gamma", "fails at", "passes at", "theorem's n", "trials"))]
+    shown = [[*_labels(row, ()), *map(row.get, names)] for row in rows]
+    yield table(columns, shown, "Within gamma, in the place of n*")
+    yield element(
+        "p",
+        "Success is below 1 - beta where it fails, and above 1 - beta - gamma where it passes: n* may be above both.",
+    )
 
 
 def of_exponents(data: Mapping[str, Any]) -> Iterator[str]:
@@ -136,7 +151,9 @@ def of_trials(data: Mapping[str, Any], source: str) -> Iterator[str]:
         paper="unprinted",
     )
     searches = [
-        (row, n, cell) for row in data["n_star"] for n, cell in sorted(table_of(row, "cells").items(), key=_size)
+        (row, n, cell)
+        for row in (*data["n_star"], *data.get("n_within", ()))
+        for n, cell in sorted(table_of(row, "cells").items(), key=_size)
     ]
     if searches:
         columns = [*_headings(()), Column("n"), Column("cell", "code")]

@@ -93,11 +93,12 @@ def question(data: Mapping[str, Any]) -> list[str]:
     ]
     trials = f"with {sweep['trials']} trials each" if "trials" in sweep else ""
     if search:
+        within = f"{_MINUS}{number(gamma)} (gamma)" if (gamma := search.get("gamma")) else ""
         sentences.append(
-            f"n*, the least such n, is searched from {search.get('n_min')} to {search.get('n_max')}, with "
-            f"{search.get('steps_per_doubling')} sample sizes for each doubling. With probability at least "
-            f"{number(search.get('confidence'))}, success is below {_TARGET} at the lower end of a bracket, and "
-            f"above {_TARGET}{_MINUS}gamma at its upper end, gamma = {number(search.get('gamma'))}."
+            f"n*, the n from which on a trial succeeds so often, is searched from {search.get('n_min')} to "
+            f"{search.get('n_max')}, with {search.get('steps_per_doubling')} sample sizes for each doubling. With "
+            f"probability at least {number(search.get('confidence'))}, success is below {_TARGET} at the lower end of "
+            f"a bracket, and at least {_TARGET}{within} at its upper end."
         )
     if sweep.get("n") == "search":
         sentences.append(f"Success curves have {sweep.get('points')} sample sizes around n*, {trials}.")

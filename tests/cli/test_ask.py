@@ -74,7 +74,7 @@ def test_the_table_names_both_learners_and_the_bound(capsys, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     words = ["ask", "Points(16)", "--only", "ParityLearner", "--import", "asked_of", "--learner", "asked_of:Knows",
-             "--task", "asked_of:seven", "--gamma", "0.3", "--trials", "128", "--store", "trials"]  # fmt: skip
+             "--task", "asked_of:seven", "--trials", "512", "--store", "trials"]  # fmt: skip
     assert cli.main(words) == 0
     shown = capsys.readouterr()
     for text in ("smallest provable n       4  asked_of:Knows", "smallest measured n*      (2, 3]  asked_of:Knows",
@@ -89,8 +89,8 @@ def test_the_answer_in_python_prints_as_the_command_does(capsys, tmp_path, monke
     monkeypatch.delenv("COLUMNS", raising=False)
     only = ["KLN", "StablePoints", "ParityLearner"]
     question = {"privacy": Privacy(1.0, 1e-6), "accuracy": Accuracy(0.2, 0.1), "only": only}
-    how = Measure(trials=128, gamma=0.3, store=tmp_path)
-    words = ["--trials", "128", "--gamma", "0.3", "--store", str(tmp_path)]
+    how = Measure(trials=512, store=tmp_path)
+    words = ["--trials", "512", "--store", str(tmp_path)]
     for measure, more in ((None, ["--theorems"]), (how, words)):
         found = ask(Points(Domain(16)), 1, measure=measure, **question)
         assert cli.main(["ask", "Points(16)", "--alpha", "0.2", "--only", *only, *more]) == 0

@@ -1,6 +1,5 @@
 """What is printed on narrow terminals, in ASCII, and after the reader has gone."""
 
-import inspect
 import io
 import json
 import os
@@ -141,8 +140,19 @@ def test_json_is_the_only_thing_on_standard_output(capsys, caplog):
     assert caplog.messages[0].startswith("12433 databases, ")
 
 
-def test_a_curve_says_what_its_brackets_say():
-    study = SimpleNamespace(accuracy=Accuracy(0.1, 0.2))
-    said = curve._bracket(study, Search(gamma=0.1, confidence=0.99))
-    assert "confidence 0.99" in said and "below 0.8 at n_low and above 0.7 at n_high (gamma = 0.1)" in said
-    assert "may be above n_high" in said and "bracket (n_low, n_high]" in inspect.getsource(curve._show)
+@pytest.mark.parametrize("gamma", [0.0, 0.1])
+def test_a_curve_says_what_its_brackets_say(gamma, capsys):
+    """A look within gamma is never called a bracket of n*."""
+    study = SimpleNamespace(accuracy=Accuracy(0.1, 0.2), title=None, task=SimpleNamespace(noise=0))
+    row = {"learner": "KLN", "k": 1, "epsilon": 1.0, "theorem": 20, "below": 4, "below_by": "packing", "trials": 64,
+           "ended": "one step"}  # fmt: skip
+    star, within = row | {"n_low": 9, "n_high": None}, row | {"fails_at": 9, "passes_at": 10}
+    answer = {"n_star": [] if gamma else [star], "n_within": [within] if gamma else []}
+    curve._show_searches(answer, study, Search(gamma=gamma, confidence=0.99), curve.screen())
+    said = capsys.readouterr().out
+    assert "with confidence 0.99 each: success is below 0.8 at " in said and "one step" in said
+    if gamma:
+        assert "above 0.7 at passes_at" in said and "(9, 10]" in said and "not n*" in said and "n_high" not in said
+    else:
+        assert "at least 0.8 at n_high" in said and "(9, >131072]" in said and "no n was found to be enough" in said
+        assert "gamma" not in said and "may be above" not in said

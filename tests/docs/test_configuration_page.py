@@ -15,7 +15,7 @@ from dpjax.experiments.config import Range
 from dpjax.experiments.study import Search, Study
 
 SMALL = {"task": {"concepts": "Points(16)"}, "learners": {"ERM": "ERM"}}
-WIDE = SMALL | {"search": {"n_min": 1, "n_max": 2**20, "gamma": 1e-10}}
+WIDE = SMALL | {"search": {"n_min": 1, "n_max": 2**20}}
 PLACES = {"[task]": "task", "[sweep]": "sweep", "[search]": "search", "The file": None}
 RANGES = [
     (heading, name, part)
@@ -59,7 +59,7 @@ def test_ranges(heading, name, span):
     kinds = {key.strip("`"): kind for key, kind, *_ in configuration.rows(configuration.TABLES[heading])}
     step = 1 if "whole" in kinds[name] else span.low / 2 or 1e-9
     if name == "gamma":  # below 1 - beta, which its meaning says
-        span = Range(0, 0.9, "()")
+        span = Range(0, 0.9, "[)")
     low, high = span.low, min(span.high, 1e9) if not isinstance(span.high, int) else span.high
     inside = low if span.ends[0] == "[" else low + step, high if span.ends[1] == "]" else high - step
     outside = low - step if span.ends[0] == "[" else low, span.high + step if span.ends[1] == "]" else span.high

@@ -45,7 +45,7 @@ trials = 32
 [search]
 n_min = 1
 n_max = 16
-gamma = 0.2
+most_trials = 100
 confidence = 0.5
 steps_per_doubling = 1
 """

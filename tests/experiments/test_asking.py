@@ -146,7 +146,7 @@ def test_measured_sizes_are_compared_as_far_as_they_matter_and_a_store_resumes(t
     mine = {"late": Oracle(POINTS, rows=48, need=20), "early": Oracle(POINTS, rows=None, need=3),
             "never": Oracle(POINTS, rows=None, need=99)}  # fmt: skip
     lines: list[str] = []
-    how = dp.Measure(trials=128, gamma=0.3, n_max=64, store=tmp_path)
+    how = dp.Measure(trials=512, n_max=64, store=tmp_path)
     question = dict(learners=mine, only=["ParityLearner"], tasks=TASK, measure=how, tell=lines.append)
     found = dp.ask(POINTS, **question)
     late, early, never = found.entries
@@ -228,14 +228,14 @@ def test_each_atom_of_the_hard_ones_decides(concepts):
 
 @pytest.mark.parametrize("change", [
     dict(k=0), dict(only=["NoSuchLearner"]), dict(tasks={}), dict(learners=["NoSuchLearner"]),
-    dict(measure=racing.Measure(gamma=0.95)), dict(privacy=1.0), dict(concepts=dp.Points),
+    dict(privacy=1.0), dict(concepts=dp.Points),
 ])  # fmt: skip
 def test_wrong_questions_are_refused(change):
     with pytest.raises(InputError):
         dp.ask(**{"concepts": POINTS, **change})
 
 
-@pytest.mark.parametrize("change", [dict(within=0.5), dict(trials=3), dict(n_max=0), dict(seed=-1), dict(gamma=1.5)])
+@pytest.mark.parametrize("change", [dict(within=0.5), dict(trials=3), dict(n_max=0), dict(seed=-1)])
 def test_wrong_measures_are_refused(change):
     with pytest.raises(InputError, match=next(iter(change))):
         racing.Measure(**change)

@@ -118,7 +118,7 @@ def brackets_of(rng, x, enough, fewer, error):
             good.extend(rng.random(trials - len(good)) < p)
             return int(sum(good)), trials
 
-        star = search(evaluate, geometric_grid(4, 1 << 17, STEP), 0.1, 0.1, error / len(x), start=many)
+        star = search(evaluate, geometric_grid(4, 1 << 17, STEP), 0.1, error / len(x), start=many, trials=3000)
         found.append((star.n_low, star.n_high))
     return np.array(found, float).T
 

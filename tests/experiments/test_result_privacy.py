@@ -31,7 +31,7 @@ def test_a_direct_sum_of_pure_learners_is_not_pure(tmp_path):
 
 
 def test_rows_have_it_and_a_result_without_it_stays_valid(tmp_path):
-    search = dp.Search(n_min=16, n_max=32, gamma=0.3, confidence=0.5, steps_per_doubling=1)
+    search = dp.Search(n_min=16, n_max=32, most_trials=200, confidence=0.5, steps_per_doubling=1)
     made = study(1, *LEARNERS, search=search)
     data = made.run(tmp_path, quiet=True).data
     assert not data["failures"]

@@ -85,7 +85,7 @@ def machine():
 def test_a_study_in_a_notebook(tmp_path, machine):
     study = dp.Study(
         TASK, {"KLN": KLN, "mine": Mine(CONCEPTS)}, k=[1, 3], epsilon=[8, 16], accuracy=ACCURACY, trials=100, points=3,
-        search=dp.Search(n_min=8, n_max=256, gamma=0.3, steps_per_doubling=2),
+        search=dp.Search(n_min=8, n_max=256, most_trials=500, steps_per_doubling=2),
     )  # fmt: skip
     assert len(study.lines) == 8 and study.lines[2].setting.learner == dp.Independent(KLN, 3, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
@@ -236,7 +236,7 @@ def test_tables_are_exported(tmp_path, machine, capsys):
             cli.main(["export", str(tmp_path / "in"), "--format", kind, "--out", str(tmp_path / kind), "--json"]) == 0
         )
         answer = json.loads(capsys.readouterr().out)
-        assert answer["rows"] == {"curves": 2, "n_star": 0, "errors": 6, "exponents": 0, "failures": 0}
+        assert answer["rows"] == {"curves": 2, "n_star": 0, "n_within": 0, "errors": 6, "exponents": 0, "failures": 0}
         found = read(tmp_path / kind / f"curves.{kind}")
         successes = [row["successes"] for row in result.data["points"]]
         assert found["learner"].to_pylist() == ["erm, 1"] * 2 and found["successes"].to_pylist() == successes

@@ -75,7 +75,7 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
             "n": [20], "trials": 8, "points": 3, "fit_from": 1, "seed": 0, "search": dp.Search(),
         },
     ),
-    (dp.Search, {"n_min": 4, "n_max": 100, "gamma": 0.1, "confidence": 0.9, "steps_per_doubling": 4}),
+    (dp.Search, {"n_min": 4, "n_max": 100, "gamma": 0.1, "confidence": 0.9, "most_trials": 500}),
     (TASK.draw, {"key": KEY, "n": 5, "k": 1, "capacity": 16}),
     (KLN.plan, {"privacy": PRIVACY, "accuracy": ACCURACY}),
     (KLN.sample_size, {"privacy": PRIVACY, "accuracy": ACCURACY}),

@@ -11,7 +11,7 @@ STUDY: dict[str, Any] = {
     "learners": {"kln": "KLN", "many": {"use": "Independent", "learner": "KLN", "composition": "zcdp"}},
     "sweep": {"k": [1], "epsilon": [1.0], "delta": 1e-6, "alpha": 0.1, "beta": 0.1, "trials": 8, "points": 3,
               "fit_from": 1},
-    "search": {"n_min": 4, "n_max": 64, "gamma": 0.1, "confidence": 0.9, "steps_per_doubling": 4},
+    "search": {"n_min": 4, "n_max": 64, "gamma": 0.1, "confidence": 0.9, "steps_per_doubling": 4, "most_trials": 500},
 }  # fmt: skip
 JUNK = (True, "x", "", -1, -0.5, [], {}, float("nan"), float("inf"), [[1]], "1", {"use": "KLN"})
 _KLN = {"use": "KLN"}

@@ -103,7 +103,7 @@ def test_brackets_that_are_not_closed_keep_their_share_of_the_error():
 def test_a_row_is_measured_kept_and_shown(tmp_path):
     whole = next(row for row in ROWS if row.title == "approximate: points, PAC, in k")
     row = replace(whole, values=(1, 2, 4))
-    how = {"limit": 512, "gamma": 0.2, "error": 0.05}
+    how = {"limit": 512, "trials": 1000, "error": 0.05}
     said = []
     with Store(tmp_path / "store") as store:
         with Engine() as machine:

@@ -25,7 +25,7 @@ def make_result(learners=("point", "kln-basic", "kln-optimal", "erm"), ks=(1, 4,
                     counts = {"n": n, "trials": trials, "successes": int(trials * rate), "no_answers": 0}
                     points.append({**where, **counts, "lower": rate * 0.9, "upper": min(1.0, rate * 1.1)})
                 ends = {"n_low": needed, "n_high": math.ceil(needed * 1.09), "theorem": 5 * needed}
-                brackets.append({**where, **ends, "confidence": 0.95, "gamma": 0.05, "trials": 9 * trials})
+                brackets.append({**where, **ends, "confidence": 0.95, "trials": 9 * trials})
     exponents = [
         {"learner": name, "epsilon": e, "slope": 0.9, "low": 0.8, "high": 1.0, "claimed": CLAIMED.get(name)}
         for name in learners

@@ -228,7 +228,7 @@ def _bare(result):
     del result["exponents"], result["device"]
     result["title"] = None
     for bracket in result["n_star"]:
-        del bracket["confidence"], bracket["gamma"], bracket["theorem"]
+        del bracket["confidence"], bracket["theorem"]
 
 
 def _odd_names(result):

@@ -8,7 +8,7 @@ from tests.plots.conftest import make_result
 
 POINTS = {"use": "Points", "fields": {"domain": {"use": "Domain", "fields": {"size": 2**32}}}}
 SWEEP = {"delta": 1e-6, "alpha": 0.2, "beta": 0.1, "n": "search", "trials": 512, "points": 4, "fit_from": 1}
-SEARCH = {"n_min": 16, "n_max": 8192, "gamma": 0.05, "confidence": 0.95, "steps_per_doubling": 8}
+SEARCH = {"n_min": 16, "n_max": 8192, "gamma": 0.0, "confidence": 0.95, "steps_per_doubling": 8}
 
 
 def make_study(learners=("point", "kln-basic"), ks=(1, 4), epsilons=(0.5, 1.0), **changes):

@@ -27,7 +27,7 @@ def answer(claims):
             "points": points,
             "fit": None if claimed is None else multi_table.fit(replace(row, claimed=claimed), points, 0.0125),
         })  # fmt: skip
-    return {"table": "bns-multi", "rows": rows, "left": 0} | about({"gamma": 0.1, "confidence": 0.95}, 0)
+    return {"table": "bns-multi", "rows": rows, "left": 0} | about({"confidence": 0.95}, 0)
 
 
 @pytest.mark.parametrize(

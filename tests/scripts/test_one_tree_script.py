@@ -64,7 +64,7 @@ def test_the_page(scripts, tmp_path):
     script = scripts("one_tree")
     small = {script.ONE: 4, script.SUM: 1}
     works = [script.Work("line", script.of_line(64), 6, (1, 4), small)]
-    script.main(tmp_path, 3, works, gamma=0.6)
+    script.main(tmp_path, 3, works, trials=500)
     page = (tmp_path / "one-tree.md").read_text()
     assert not re.search(r"\bnan\b|[{}]", page) and "k^(1/3)" in page and "proofs/one-tree.md" in page
     (one, *_), (choices, *_) = (
