@@ -48,8 +48,6 @@ class _Asked(Command):
     """Sample sizes of the curves, without a search for n*. By default they are chosen around n*."""
     seed: Whole | None = None
     """Root of all random keys, in [0, 2**32)."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that the configuration or the flags use; no other module is imported."""
 
 
 @dataclass
@@ -129,8 +127,6 @@ class _Reading(Command):
     """Encoding of the file: utf-8, latin-1, cp1252, ...; by default UTF-8, or UTF-16 if it has a byte-order mark."""
     missing: tuple[str, ...] = ()
     """Words for a missing value, such as "?", in addition to an empty field, NA, NaN, null and the like."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that define the learner or the class; no other module is imported."""
 
 
 @dataclass
@@ -319,8 +315,6 @@ class AuditCommand(Command):
     """A name in the report of --all; a learner over a domain of two to four elements, "KLN(Thresholds(3))"; or your
     own module:object: a dpjax.audit.Target, a Learner, a function of concepts and k that returns a Learner, or a
     function of key and data."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that a learner written as in a study uses; no other module is imported."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"

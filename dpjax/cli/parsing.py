@@ -17,7 +17,7 @@ from dpjax.core.checks import InputError
 
 def parse(arguments: Sequence[str]) -> Any:
     """The command, with the values of a TOML file as defaults of its flags."""
-    given = list(arguments)
+    given = with_one_import(arguments)
     name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
     default = None
     if name == "learn" and files:
@@ -45,6 +45,22 @@ def parse(arguments: Sequence[str]) -> Any:
             advice = "write what is not a module before --import, or after another flag"
             raise InputError("--import", "names of modules", repr(module), advice)
     return command
+
+
+def with_one_import(words: Sequence[str]) -> list[str]:
+    """The words with the modules of all --import flags behind one: of a repeated flag the parser keeps the last."""
+    others: list[str] = []
+    modules: list[str] = []
+    importing = False
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag == "--import":
+            importing = not equals
+            modules += [value] * bool(equals)
+            continue
+        importing = importing and not word.startswith("-")
+        (modules if importing else others).append(word)
+    return [*others, *(["--import", *modules] if modules or others != [*words] else [])]
 
 
 def _described(kind: type) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.commands import command
 from dpjax.core.files import replace_file
 from dpjax.experiments import columns, comparisons, errors
 from dpjax.experiments.store import Store, require_schema
@@ -39,7 +40,7 @@ class Result:
             require_schema(path)
             path = path / "result.json"
         if path.suffix in (".png", ".svg", ".pdf"):
-            advice = f"measure it again: dpjax curve {path} --out FOLDER"
+            advice = f"measure it again: {command('curve', path, '--out', 'FOLDER')}"
             raise InputError(
                 "result", "a result.json or its folder", f"{path}, a figure, which holds no counts", advice
             )
