@@ -28,6 +28,7 @@ FLOOR = (
     "logs",
     "checks",
     "html",
+    "commands",
     "intervals",
     "matrices",
     "files",

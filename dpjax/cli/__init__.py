@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 import dpjax
 from dpjax.cli.arguments import COMMANDS
-from dpjax.cli.parsing import parse
+from dpjax.cli.parsing import parse, with_one_import
 from dpjax.cli.statuses import Status
 from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import RAISED, InputError
@@ -47,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except InputError as error:
         say(f"{getattr(error, 'trace', '')}dpjax: {error}")
+        if modules := getattr(error, "modules", ()):  # a store never names what is imported: the person does
+            words = with_one_import([*given, *(f"--import={name}" for name in modules)])
+            say(f"dpjax: if you trust this code: {shlex.join(['dpjax', *words])}")
         return Status.INVALID
     except BrokenPipeError:  # the reader closed standard output
         give_up_output()

@@ -48,8 +48,6 @@ class _Asked(Command):
     """Sample sizes of the curves, without a search for n*. By default they are chosen around n*."""
     seed: Whole | None = None
     """Root of all random keys, in [0, 2**32)."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that the configuration or the flags use; no other module is imported."""
 
 
 @dataclass
@@ -133,8 +131,6 @@ class _Reading(Command):
     """Words for a missing value, such as "?", in addition to an empty field, NA, NaN, null and the like."""
     comment: str | None = None
     """Lines that begin with this text, such as "#", are ignored."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that define the learner or the class; no other module is imported."""
 
 
 @dataclass
@@ -330,8 +326,6 @@ class AuditCommand(Command):
     """A name in the report of --all; a learner over a domain of two to four elements, "KLN(Thresholds(3))"; or your
     own module:object: a dpjax.audit.Target, a Learner, a function of concepts and k that returns a Learner, or a
     function of key and data."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that a learner written as in a study uses; no other module is imported."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"

@@ -67,5 +67,3 @@ class AskCommand(Command):
     """Root of all random keys."""
     store: Path = Path("results/ask")
     """Folder where trials are stored, from which the same question goes on; --theorems stores nothing."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that define the class, learners or tasks; no other module is imported."""

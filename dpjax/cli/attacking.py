@@ -1,7 +1,7 @@
 """Arguments of attacks on learners: a dataclass whose docstrings are the help. Imports no JAX."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import tyro
 
@@ -66,5 +66,3 @@ class AttackCommand(Command):
     """Confidence of each interval and of the implied epsilon."""
     seed: Whole = 0
     """Root of all random keys."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that define the learner, the class or the code; no other module is imported."""

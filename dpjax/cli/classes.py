@@ -1,7 +1,7 @@
 """Arguments of commands about finite classes: a dataclass for each, whose docstrings are the help. Imports no JAX."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import tyro
 
@@ -40,8 +40,6 @@ class DimensionCommand(Command):
     """Failure probability beta of the sample size."""
     delta: Real = 1e-6
     """Privacy parameter delta of the sample size, for learners whose guarantee has one."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that define the class; no other module is imported."""
 
 
 @dataclass
@@ -87,5 +85,3 @@ class OptimumCommand(Command):
     """Rounds end when the two bounds over all distributions differ by at most this."""
     learners: tuple[str, ...] = ("KLN",)
     """Learners to compare, with their arguments as for `dpjax curve`."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that define the class or learners; no other module is imported."""

@@ -14,6 +14,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.cli.shards import LONGEST, Shards, divide, seconds_of, time_limit
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.commands import command as pasteable
 from dpjax.core.files import replace_file
 
 _SLURM_ONLY = ("time", "partition", "account", "activate")
@@ -118,14 +119,14 @@ def _cells_left(store: Path) -> int:
     from dpjax.cli.status import run as status
 
     if not (store / "study.json").is_file():
-        advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare; or give --cells"
+        advice = f"prepare it: {pasteable('curve', 'STUDY.toml', '--out', store, '--prepare')}; or give --cells"
         raise InputError("store", "a prepared store", f"{store}, without study.json", advice)
     left = status(StatusCommand(store))[0].get("left")
     if not isinstance(left, int):
-        advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare; or give --cells"
+        advice = f"prepare it: {pasteable('curve', 'STUDY.toml', '--out', store, '--prepare')}; or give --cells"
         raise InputError("store", "a store with a queue of cells", str(store), advice)
     if left == 0:
-        advice = f"make the result: dpjax curve {store} --out {store}"
+        advice = f"make the result: {pasteable('curve', store, '--out', store)}"
         raise InputError("store", "cells that are left", f"{store}, where none is", advice)
     return left
 
@@ -143,6 +144,10 @@ def _common(command: ClusterScriptCommand, shards: Shards) -> dict[str, str]:
     }  # fmt: skip
 
 
+def _imports(command: ClusterScriptCommand) -> str:
+    return " ".join(["", "--import", *command.imports]) if command.imports else ""
+
+
 def _slurm(command: ClusterScriptCommand, shards: Shards) -> tuple[dict[str, str], list[str], list[str]]:
     limit = time_limit(shards, command.grace) if command.time is None else command.time
     usable = seconds_of(limit) - command.grace
@@ -154,20 +159,19 @@ def _slurm(command: ClusterScriptCommand, shards: Shards) -> tuple[dict[str, str
             "time", f"a limit within which {command.retries} retries suffice", given, "give more of either"
         )
     directives = {"partition": command.partition, "account": command.account, "gres": "gpu:1" if command.gpus else None}
-    folder, store = _absolute(command.out), _absolute(command.store)
+    folder, store, imports = _absolute(command.out), _absolute(command.store), _imports(command)
     values = _common(command, shards) | {
         "STORE": str(store), "FOLDER": str(folder), "LAST": str(shards.count - 1), "TIME": limit,
         "GPUS": str(command.gpus), "PATIENCE": str(max(30, command.grace - 30)),
-        "IMPORTS": " ".join(f"--import {module}" for module in command.imports),
+        "IMPORTS": imports.strip(),
         "ACTIVATE": command.activate or f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH",
         "DIRECTIVES": "\n".join(f"#SBATCH --{name}={value}" for name, value in directives.items() if value),
     }  # fmt: skip
-    imports = "".join(f" --import {module}" for module in command.imports)
     steps = [
-        f"bash {folder}/submit.sh    # where sbatch works; again at any time to go on",
-        f"dpjax status {store}    # what is done; logs of shards: {folder}/logs",
+        f"bash {shlex.quote(str(folder / 'submit.sh'))}    # where sbatch works; again at any time to go on",
+        f"{pasteable('status', store)}    # what is done; logs of shards: {folder}/logs",
         f"scancel --name={values['NAME']},{values['NAME']}-finish    # to stop; what is done is stored",
-        f"dpjax curve {store} --out {store}{imports}    # the result, which the last job makes",
+        f"{pasteable('curve', store, '--out', store)}{imports}    # the result, which the last job makes",
     ]
     return values, ["environment.sh", "shard.sbatch", "finish.sbatch", "submit.sh"], steps
 
@@ -185,7 +189,7 @@ if [ "$gpus" != 1 ]; then echo "expected exactly 1 visible GPU, got $gpus" >&2; 
     values = _common(command, shards) | {
         "STORE": f"/store/{store.name}", "LOCAL": str(store), "NAMESPACE": command.namespace or "default",
         "IMAGE": command.image or "", "CLAIM": command.volume_claim or "", "PLATFORM": "cuda" if gpus else "cpu",
-        "IMPORTS": "".join(f" --import {module}" for module in command.imports),
+        "IMPORTS": _imports(command),
         "CHECK": check.replace("\n", "\n" + 14 * " ") if gpus else "",
         "GPU": 'nvidia.com/gpu: "1"' if gpus else "",
     }  # fmt: skip

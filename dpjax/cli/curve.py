@@ -19,6 +19,7 @@ from dpjax.cli.statuses import Status
 from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.commands import command as pasteable
 from dpjax.experiments import engine
 from dpjax.experiments.items import first_items
 from dpjax.experiments.run import prepare
@@ -174,7 +175,7 @@ def _prepared(study: Study, out: Path) -> Answer:
         screen().print(
             f"{out}: {len(study.lines)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
         )
-        screen().print(f"dpjax work {out}", markup=False, highlight=False, soft_wrap=True)
+        screen().print(pasteable("work", out, config=study.to_dict()))
 
     return answer, show
 

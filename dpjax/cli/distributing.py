@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import tyro
 
@@ -33,8 +33,6 @@ class WorkCommand(Command):
     """i/N: compute only the i-th of N parts, i from 0 to N - 1; by default everything."""
     processes: Whole = 1
     """Worker processes on this host. One that dies is started again."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that the study uses; no other module is imported."""
     time_limit: Real | None = None
     """Seconds that one cell may take; one that takes longer is recorded as failed."""
     max_seconds: Real | None = None

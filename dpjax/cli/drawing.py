@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -20,6 +20,9 @@ class Command:
     resumes: ClassVar[bool] = False
     json: bool = False
     """Print one JSON object, and nothing else, on standard output."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Your modules that are used, also those that a stored study names; no other module is imported. Commands that
+    build nothing accept it and import nothing."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import tyro
 
@@ -37,8 +37,6 @@ class CheckCommand(Command):
     """Fewer budgets and trials."""
     seconds: Real = 20.0
     """Approximate time in seconds of each measured check (success, privacy by trials)."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Further modules of yours that are used; those named above are imported anyway."""
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """`dpjax merge`: joins stores."""
 
+import json
 from typing import Any
 
 from dpjax.cli import Answer
@@ -7,6 +8,7 @@ from dpjax.cli.arguments import MergeCommand
 from dpjax.cli.printing import console as screen
 from dpjax.cli.statuses import Status
 from dpjax.core.checks import InputError
+from dpjax.core.commands import command as pasteable
 from dpjax.core.documents import sealed
 from dpjax.core.files import StoreError, replace_file
 from dpjax.experiments.cell_files import BrokenCell
@@ -41,12 +43,21 @@ def run(command: MergeCommand) -> Answer:
             screen().print(f"not joined: {line}")
         screen().print(f"{command.into}: {cells} cells, {trials} trials")
         if study is not None:
-            text = f"the result: dpjax curve {command.into} --out {command.into}"
+            text = f"the result: {pasteable('curve', command.into, '--out', command.into, config=_config(study))}"
         else:
-            text = f"the stores' studies differ; the result of each: dpjax curve STORE --out {command.into}"
+            again = pasteable("curve", "STORE", "--out", command.into)
+            text = f"the stores' studies differ; the result of each: {again}"
         screen().print(text)
 
     return answer, show
+
+
+def _config(study: bytes) -> Any:
+    """The configuration; None if it cannot be read, which the next command says."""
+    try:
+        return json.loads(study)
+    except ValueError:
+        return None
 
 
 def _joined(into: Store, source: Store) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import keyword
+import shlex
 import sys
 from importlib import resources
 from pathlib import Path
@@ -48,7 +49,7 @@ def run(command: NewCommand) -> Answer:
     except OSError as error:
         given = f"{command.out}: {error.strerror}"
         raise InputError("out", "a folder that can be written to", given, "choose another folder") from error
-    here = [] if command.out.resolve() == Path.cwd() else [f"cd {command.out}"]
+    here = [] if command.out.resolve() == Path.cwd() else [f"cd {shlex.quote(str(command.out))}"]
     test = f'python -m pytest test_{command.name}.py    # pytest comes with "dpjax[test]"'
     steps = [*here, *(step.format(name=command.name) for step in _STEPS[kind]), test]
 

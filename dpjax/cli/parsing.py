@@ -21,7 +21,7 @@ _OF_TABLES, _MARK = ("learn", "predict"), "\0"
 
 def parse(arguments: Sequence[str]) -> Any:
     """The command, with the values of a TOML file as defaults of its flags."""
-    given = list(arguments)
+    given = with_one_import(arguments)
     name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
     default = None
     if name == "learn" and files:
@@ -58,6 +58,22 @@ def _unmarked(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_unmarked, value))
     return type(value)(str(value).removeprefix(_MARK)) if isinstance(value, str | Path) else value
+
+
+def with_one_import(words: Sequence[str]) -> list[str]:
+    """The words with the modules of all --import flags behind one: of a repeated flag the parser keeps the last."""
+    others: list[str] = []
+    modules: list[str] = []
+    importing = False
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag == "--import":
+            importing = not equals
+            modules += [value] * bool(equals)
+            continue
+        importing = importing and not word.startswith("-")
+        (modules if importing else others).append(word)
+    return [*others, *(["--import", *modules] if modules or others != [*words] else [])]
 
 
 def _described(kind: type) -> str:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
@@ -51,8 +50,6 @@ class ClusterScriptCommand(Command):
     """Seconds between the signal to stop and the end, in which the worker finishes its tile; 60 to 3600."""
     retries: Whole = 10
     """How often a shard is started again: after it was stopped (slurm), after crashes (kubernetes)."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that the study uses."""
     time: str | None = None
     """Slurm: time limit of a shard, HH:MM:SS or D-HH:MM:SS; by default twice the estimate, at least 30 minutes."""
     partition: str | None = None

@@ -9,6 +9,7 @@ from typing import Any
 from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
+from dpjax.core.commands import command as pasteable
 from dpjax.experiments.queue import LEASE, Queue
 from dpjax.experiments.results import Result
 from dpjax.experiments.standing import Standing, standing
@@ -57,8 +58,9 @@ def run(command: StatusCommand) -> Answer:
         say(f"{found.cells} cells, {found.trials} trials")
         for failure in answer["failures"]:
             say(f"failed: {failure['item']}: {failure['error']}")
+        again = pasteable("curve", command.out, "--out", command.out, config=asked)
         if now is not None and not now.left and answer.get("measured", 0) < answer.get("curves", 0):
-            say(f"no cell is left; the result and its figure: dpjax curve {command.out} --out {command.out}")
+            say(f"no cell is left; the result and its figure: {again}")
         for path in found.broken:
             say(f"broken: {path} (run again with --repair, or move it away; the next run computes it again)")
 

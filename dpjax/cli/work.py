@@ -16,6 +16,7 @@ from dpjax.cli.supervising import supervised
 from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.commands import command as pasteable
 from dpjax.core.cores import cores
 from dpjax.core.files import StoreError
 from dpjax.experiments.queue import Queue, shard_of
@@ -49,7 +50,7 @@ def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
             time.sleep(_PAUSE)
             continue
         if found is None:
-            advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
+            advice = f"prepare it: {pasteable('curve', 'STUDY.toml', '--out', store, '--prepare')}"
             raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
         return found
 
@@ -146,7 +147,8 @@ def _started(command: WorkCommand) -> Answer:
         again = f", {answer['restarts']} times a process was started again" if answer["restarts"] else ""
         by = "1 process" if command.processes == 1 else f"{command.processes} processes"
         text = f"{answer['trials']} trials computed here by {by}{again}{left}"
-        failed = f"; {answer['failed']} cells failed, see dpjax status {command.store}" if answer["failed"] else ""
+        seen = pasteable("status", command.store)
+        failed = f"; {answer['failed']} cells failed, see {seen}" if answer["failed"] else ""
         screen().print(text + failed)
 
     return answer, show

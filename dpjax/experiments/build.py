@@ -71,6 +71,12 @@ _OF_PARAMETER = {"matrix": MATRICES}
 """What names stand for in the arguments of parameters of these names; in those of others, for `ANY`."""
 
 
+class NotImportedError(InputError):
+    """Code of a module that no --import names. modules: all such modules of a configuration."""
+
+    modules: tuple[str, ...] = ()
+
+
 class PersonsFault(InputError):
     """An error inside user code: ``trace`` is the traceback from the first frame of that code."""
 
@@ -177,7 +183,7 @@ class Builder:
         if module == "__main__":
             advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
             raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
-        raise InputError(
+        raise NotImportedError(
             name, "a module named by --import", repr(module),
             f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
             f"imports=[{module!r}]): a configuration alone runs no code",

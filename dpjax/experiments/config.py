@@ -14,7 +14,8 @@ import difflib
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -23,9 +24,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.commands import modules
 from dpjax.core.files import read_bytes
 from dpjax.core.types import Accuracy
-from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
+from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder, NotImportedError
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.numbers import whole_number
 from dpjax.experiments.packed import require_tables
@@ -234,9 +236,10 @@ def _study_of(data: Mapping[str, Any], imports: Sequence[str]) -> Study:
         )  # fmt: skip
     table = _read(StudyTable, data)
     builder = Builder(tuple(imports))
-    task = task_of(table.task, builder)
-    known = _known(builder, task)
-    learners = {name: _learner(f"learners.{name}", spec, known) for name, spec in _by_name(table.learners).items()}
+    with _all_modules(data, builder):
+        task = task_of(table.task, builder)
+        known = _known(builder, task)
+        learners = {name: _learner(f"learners.{name}", spec, known) for name, spec in _by_name(table.learners).items()}
     given = table.sweep.model_dump(exclude_none=True)
     goal = {name: given.pop(name, getattr(Study.accuracy, name)) for name in ("alpha", "beta")}
     search = None if table.search is None else Search(**table.search.model_dump(exclude_none=True))
@@ -248,9 +251,20 @@ def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
     require_tables(data)
     table = _read(PointTable, data)
     builder = Builder(tuple(imports))
-    task = task_of(table.task, builder)
-    learner = _known(builder, task).build("learner", table.learner, LEARNERS)
+    with _all_modules({"task": data["task"], "learners": {"": data["learner"]}}, builder):
+        task = task_of(table.task, builder)
+        learner = _known(builder, task).build("learner", table.learner, LEARNERS)
     return Setting(**{**dict(table), "task": task, "learner": learner})
+
+
+@contextmanager
+def _all_modules(data: Mapping[str, Any], builder: Builder) -> Iterator[None]:
+    """An error about a module that is not imported names all such modules of the configuration."""
+    try:
+        yield
+    except NotImportedError as error:
+        error.modules = tuple(name for name in modules(data) if name not in builder.imports)
+        raise
 
 
 def task_of(table: TaskTable, builder: Builder) -> Task:

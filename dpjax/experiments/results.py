@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.commands import command
 from dpjax.core.documents import unsealed
 from dpjax.core.files import read_bytes, replace_file
 from dpjax.experiments import columns, comparisons, errors
@@ -38,7 +39,7 @@ class Result:
             require_schema(path)
             path = path / "result.json"
         if path.suffix in (".png", ".svg", ".pdf"):
-            advice = f"measure it again: dpjax curve {path} --out FOLDER"
+            advice = f"measure it again: {command('curve', path, '--out', 'FOLDER')}"
             raise InputError(
                 "result", "a result.json or its folder", f"{path}, a figure, which holds no counts", advice
             )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dpjax.core.commands import command
 from dpjax.core.html import Markup, block, code, details, element, together
 from dpjax.plots.records import read_brackets, read_points, read_slopes
 from dpjax.reports import figures, measurements, words
@@ -81,7 +82,7 @@ def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
     text = as_toml(config) if isinstance(config, Mapping) else None
     if text is not None and {"task", "learners"} <= words.table_of(data, "config").keys():
         yield element("p", "Saved as a file, ", code("study.toml"), ", it runs again by ",
-                      code(f"dpjax curve study.toml{words.imports(config)} --out results"), ".")  # fmt: skip
+                      code(command("curve", "study.toml", "--out", "results", config=config)), ".")  # fmt: skip
     else:
         text = json.dumps(config, indent=1, ensure_ascii=False)
     shown = block(text, "Configuration")

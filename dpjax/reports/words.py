@@ -1,9 +1,9 @@
 """A study's configuration in words."""
 
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpjax.core.commands import command
 from dpjax.core.html import number
 
 _MINUS = "\N{NO-BREAK SPACE}\N{MINUS SIGN}\N{NO-BREAK SPACE}"
@@ -53,29 +53,10 @@ def _of_each_k(specs: Mapping[str, Any]) -> str:
     return "; ".join(f"for k = {k}: {text}" for k, text in texts.items())
 
 
-def imports(config: Any) -> str:
-    """The flags that import the modules outside of dpjax that a configuration names."""
-    names = sorted({name for name in _modules(config) if name.split(".")[0] != "dpjax"})
-    return "".join(f" --import {shlex.quote(name)}" for name in names)
-
-
-def _modules(part: Any) -> Iterator[str]:
-    if isinstance(part, Mapping):
-        use = part.get("use")
-        if isinstance(use, str) and ":" in use.partition("(")[0]:
-            yield use.partition(":")[0]
-        part = list(part.values())
-    if isinstance(part, list | tuple):
-        for one in part:
-            yield from _modules(one)
-
-
 def trial_command(source: str, config: Any, row: Mapping[str, Any], trial: int | str = 0) -> str:
     """The command that reruns a trial of a row of a success curve."""
-    return (
-        f"dpjax trial {shlex.quote(source)}{imports(config)} --learners {shlex.quote(row['learner'])} --k {row['k']} "
-        f"--epsilon {row['epsilon']!r} --n {row['n']} --trial {trial}"
-    )
+    place = ("--learners", row["learner"], "--k", row["k"], "--epsilon", row["epsilon"], "--n", row["n"])
+    return command("trial", source, *place, "--trial", trial, config=config)
 
 
 def question(data: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import dpjax as dpjax_package
 from dpjax import cli
 from dpjax.cli import arguments
 from dpjax.cli.arguments import COMMANDS
+from dpjax.cli.parsing import parse
 from dpjax.experiments.study import Search, Study
 
 
@@ -281,3 +283,48 @@ def test_status_names_what_is_not_measured(tmp_path, capsys):
     assert lines[-1] == "failed: mine, k = 1, epsilon = 0.5, n = 9: E"
     (tmp_path / "result.json").write_text(json.dumps(result | {"config": {}}))
     assert cli.main(["status", str(tmp_path)]) == 0 and "0 of 12 curves" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "modules"), [
+    (["--import", "a", "b"], ("a", "b")), (["--import", "a", "--import", "b"], ("a", "b")),
+    (["--import=a", "--json", "--import", "b"], ("a", "b")), (["--json"], ()),
+])  # fmt: skip
+def test_every_command_takes_imports_however_often_they_are_written(words, modules):
+    """Of a repeated flag the parser alone would keep the last."""
+    needed = {"learn": ["t.csv"], "predict": ["l.json", "t.csv"], "work": ["r"], "merge": ["a", "b"], "check": ["m:a"],
+              "new": ["class", "c"], "dimension": ["c"], "optimum": ["c"], "compare": ["a", "b"], "ask": ["c"],
+              "cluster-script": ["slurm", "r"]}  # fmt: skip
+    for name in COMMANDS:
+        assert parse([name, *needed.get(name, []), *words]).imports == modules
+
+
+OWN = "import dpjax as dp\n\n\nclass Mine(dp.KLN):\n    pass\n\n\nprint('imported', __name__)\n"
+
+
+def test_a_command_for_code_of_ones_own_can_be_pasted(tmp_path, capsys, monkeypatch):
+    """A store names the modules of its study, and never imports them by itself."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("own_one", "own_two"):
+        (tmp_path / f"{name}.py").write_text(OWN)
+    (tmp_path / "s t.toml").write_text(
+        '[task]\nconcepts = "Points(16)"\n[learners]\n"a b" = "own_one:Mine"\nb = "Independent(own_two:Mine)"\n'
+        "[sweep]\nn = [4]\ntrials = 8\n"
+    )
+
+    def run(*words, status=0):
+        assert cli.main([*words]) == status
+        said = capsys.readouterr()
+        lines = [line for line in (said.out + said.err).splitlines() if "dpjax " in line.removeprefix("dpjax:")]
+        return said.out + said.err, [shlex.split(line[line.index("dpjax ") :])[1:] for line in lines]
+
+    said, (again,) = run("curve", "s t.toml", "--out", "r s", "--prepare", status=2)
+    assert "add --import own_one" in said and "imported" not in said and "if you trust this code" in said
+    assert again == ["curve", "s t.toml", "--out", "r s", "--prepare", "--import", "own_one", "own_two"]
+    said, (work,) = run(*again)
+    assert work == ["work", "r s", "--import", "own_one", "own_two"]
+    said, (again,) = run("plan", "r s", "--import", "own_one", status=2)
+    assert again == ["plan", "r s", "--import", "own_one", "own_two"]
+    run(*again)
+    said, (merged,) = run("merge", "t u", "r s")
+    assert merged == ["curve", "t u", "--out", "t u", "--import", "own_one", "own_two"]
