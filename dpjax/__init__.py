@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpjax import audit as audit
+    from dpjax import dimensions as dimensions
+    from dpjax import laws as laws
+    from dpjax import mechanisms as mechanisms
+    from dpjax import tables as tables
+    from dpjax import testing as testing
     from dpjax.baselines import ERM as ERM
     from dpjax.concepts import Conjunctions as Conjunctions
     from dpjax.concepts import ConvexPolygons as ConvexPolygons
@@ -78,6 +83,11 @@ if TYPE_CHECKING:
 
 _NOUNS = {
     "dpjax.audit": "audit",
+    "dpjax.dimensions": "dimensions",
+    "dpjax.laws": "laws",
+    "dpjax.mechanisms": "mechanisms",
+    "dpjax.tables": "tables",
+    "dpjax.testing": "testing",
     "dpjax.core.keys": "keys",
     "dpjax.core.checks": "InputError",
     "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
@@ -111,12 +121,21 @@ def __getattr__(name: str) -> Any:
         except metadata.PackageNotFoundError:  # a source tree on the path that was never installed
             return "0+unknown"
     if name not in _HOME:
-        raise AttributeError(f"module 'dpjax' has no attribute {name!r}")
+        near = _near(name)
+        raise AttributeError(f"module 'dpjax' has no attribute {name!r}{f'; did you mean {near}?' if near else ''}")
     module = importlib.import_module(_HOME[name])
     found = module if _HOME[name].endswith(f".{name}") else getattr(module, name)
     globals()[name] = found
     return found
 
 
+def _near(name: str) -> str | None:
+    """The noun that was meant."""
+    import difflib
+
+    folded = {noun.lower(): noun for noun in __all__}
+    return folded[near[0]] if (near := difflib.get_close_matches(name.lower(), folded, 1, 0.75)) else None
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, "__version__"})
+    return [*__all__, "__version__"]

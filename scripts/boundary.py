@@ -52,9 +52,9 @@ Errors of {{trials}} runs each, with new locations in each run; seconds are medi
 """
 TAIL = """
 A union has one triangle or rectangle per round; their edges have 8 and 16 directions. The number of rounds grows with
-epsilon n up to the theorem's: more pieces fit a state better, but each of them is chosen with more noise. Parts of a
-union that are too small to be distinguished from noise are removed (`UnionLearner`). The pictures show the
-first run from {most} locations,
+epsilon n: more pieces fit a state better, but each of them is chosen with more noise. Parts of a union that are too
+small to be distinguished from noise are removed (`UnionLearner`). No theorem has a sample size for these unions. The
+pictures show the first run from {most} locations,
 of which 3000 are drawn; dashed lines are the pieces and halfplanes of the rounds.
 
 ![Texas](figures/boundary.png)

@@ -3,6 +3,8 @@
 import ast
 import inspect
 import re
+import tomllib
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +28,35 @@ def test_every_noun_is_there():
     for name in dp.__all__:
         assert getattr(dp, name) is not None and name in dir(dp)
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?(\+[a-z0-9.]+)?", dp.__version__)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        dp.Nothing  # noqa: B018
+    assert dir(dp) == sorted([*dp.__all__, "__version__"]), "and nothing else"
+
+
+@pytest.mark.parametrize(("name", "near"), [
+    ("Treshold", "; did you mean Thresholds?"), ("kln", "; did you mean KLN?"), ("stdy", "; did you mean Study?"),
+    ("point_learner", "; did you mean PointLearner?"), ("mechanism", "; did you mean mechanisms?"), ("Nothing", ""),
+    ("_ipython_display_", ""), ("__wrapped__", ""),
+])  # fmt: skip
+def test_a_mistyped_noun_gets_the_nearest_one(name, near):
+    with pytest.raises(AttributeError) as caught:
+        getattr(dp, name)
+    assert str(caught.value) == f"module 'dpjax' has no attribute '{name}'{near}"
+
+
+def test_the_packages_for_ones_own_code_need_no_further_import(fresh):
+    """In a process of its own: here others have imported them."""
+    program = (
+        "import json, dpjax as dp\n"
+        "print(json.dumps([dp.testing.check_learner.__name__, dp.mechanisms.exponential.__name__, "
+        "dp.dimensions.vc_dimension([[0]]).value, dp.tables.read.__name__, dp.laws.Law.__name__]))"
+    )
+    assert fresh(program) == ["check_learner", "exponential", 0, "read", "Law"]
+
+
+def test_type_checkers_find_an_editable_installation():
+    """By a path; setuptools' default is an import hook, which they do not run."""
+    project = tomllib.loads((Path(dp.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["distutils"]["editable_wheel"]["mode"] == "compat"
+    assert (Path(dp.__file__).parent / "py.typed").is_file()
 
 
 def test_every_learner_and_class_is_a_noun():

@@ -25,10 +25,14 @@ BESIDE = {
 }
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "sanitizers"}
 FLOOR = (
+    "logs",
     "checks",
+    "html",
     "intervals",
     "matrices",
     "files",
+    "documents",
+    "owners",
     "types",
     "plans",
     "lowered",

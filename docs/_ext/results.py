@@ -17,8 +17,8 @@ FILES = {
     "cells/HH/HASH-ROWS.parquet": "The trials of one point, see [below](#cells). HASH: the cell's name, 64 hexadecimal "
     "digits, HH the first two; ROWS: how many trials the file holds.",
     "broken/TIME-HASH-ROWS.parquet": "Files that were not what had been written, moved away by `--repair`.",
-    "queue/items.jsonl": "A line for each curve, or for each point if the sample sizes are given: its name, what it "
-    "is, how many points follow it, and which.",
+    "queue/items.json": "For each curve, or for each point if the sample sizes are given: its name, what it is, how "
+    "many points follow it, and which.",
     "queue/code": "Digest of the code whose records the queue holds; other code removes them.",
     "queue/claims/NAME": "Which process works on an item, since when, and how many died on it.",
     "queue/done/NAME": "Record of an item that is done, with the names of its cells.",
@@ -63,6 +63,7 @@ RESULT = {
     "exponents_all_k": "The same, over all k.",
     "failures": "Rows of the table `failures`.",
     "left": "Number of curves that are not measured yet.",
+    "sha256": "Digest of all other entries, also in `study.json`: a file with another digest is refused.",
 }
 """Keys of result.json."""
 CELL = {

@@ -9,6 +9,7 @@ from typing import Any
 from dpjax.accounting.numeric.ranges import non_negative
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.html import Markup, element
 from dpjax.core.types import Neighboring, require_relation
 
 
@@ -98,7 +99,17 @@ class Guarantee:
         """The tree: one line per part, with the reason for a sum above its parts."""
         return "\n".join(self._lines(1, None))
 
-    def _lines(self, rounds: int, above: Neighboring | None) -> list[str]:
+    def _repr_html_(self) -> str:
+        """The same tree for a notebook."""
+        return element("ul", self._item(1, None))
+
+    def _item(self, rounds: int, above: Neighboring | None) -> Markup:
+        head, reason = self._words(rounds, above)
+        parts = [part._item(self.rounds, self.neighboring) for part in self.parts]
+        return element("li", head, *([element("br"), reason] * bool(reason)), *([element("ul", *parts)] * bool(parts)))
+
+    def _words(self, rounds: int, above: Neighboring | None) -> tuple[str, str]:
+        """The guarantee and its reason."""
         head = f"{rounds} x {self.what}" if rounds > 1 else self.what
         head += f": ({self.epsilon:.6g}, {self.delta:.6g})-DP"
         if self.rho is not None:
@@ -109,10 +120,13 @@ class Guarantee:
             head += f" at distance {self.distance}"
         if self.contract == "lattice":
             head += ", lattice"
+        return head, (self.why + (f" [{self.source}]" if self.source else "")).strip()
+
+    def _lines(self, rounds: int, above: Neighboring | None) -> list[str]:
+        head, reason = self._words(rounds, above)
         lines = [head]
-        reason = self.why + (f" [{self.source}]" if self.source else "")
         if reason:
-            lines.append(("│  " if self.parts else "   ") + reason.strip())
+            lines.append(("│  " if self.parts else "   ") + reason)
         for index, part in enumerate(self.parts):
             last = index == len(self.parts) - 1
             first, *rest = part._lines(self.rounds, self.neighboring)

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.allotment import MAIN, allotted, corrections
 from dpjax.audit.choices import choose
-from dpjax.audit.events import Features, features, marks
+from dpjax.audit.encoding import Encoding, Raised, as_outputs
+from dpjax.audit.events import Features, marks
 from dpjax.audit.generators import Generators
 from dpjax.audit.known import Known, KnownEvent
-from dpjax.audit.neighbors import as_database, require_neighbors
+from dpjax.audit.neighbors import as_database, of_32_bits, require_neighbors
 from dpjax.audit.questions import asked, tally
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target, of_one_budget
@@ -29,6 +30,7 @@ from dpjax.core.types import Privacy
 
 Function = Callable[[Any, Any], Any]
 RANDOMNESS = ("seed", "generator", "key")
+_EXAMPLES = 4  # outputs of each side that decide how they are read
 _WIDE = 64  # largest database that a report shows in full, in numbers
 
 
@@ -40,7 +42,9 @@ def from_function(
     """A Python function as a target of audits.
 
     Args:
-      function: (database, 64-bit seed) -> a number or an array of fixed shape; called once per trial. An opendp
+      function: (database, 64-bit seed) -> output; called once per trial, on a copy of the database. An output is a
+        number, a word, None, or an array, list, dictionary or table of these, of any size: equal outputs are one
+        outcome, and so are NaN and each type of exception. Numbers are compared in float64. An opendp
         measurement is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``. A JAX function takes a key, see ``randomness``.
       claim: the function's guarantee. Audits take its epsilon and delta as the budget, and refuse another one.
@@ -57,8 +61,8 @@ def from_function(
       distance: databases of the pairs are up to this many steps of the claim's relation apart; give `statistical` the
         same.
 
-    Raises InputError if the function fails on a database or does not return numbers, in any trial, if a function of a
-    key cannot be traced or does not read its key, and for a pair that is not one of neighbors.
+    Raises InputError if the function raises on both databases in every trial, or returns other objects, if a function
+    of a key cannot be traced or does not read its key, and for a pair that is not one of neighbors.
     """
     checks.choice("randomness", randomness, RANDOMNESS)
     checks.integer("distance", distance, 1)
@@ -71,7 +75,11 @@ def from_function(
     if randomness == "key":
         return replace(traced_target(function, claim, found, name, known, distance), repeatable=repeatable)
     make = Generators() if randomness == "generator" else int
-    _outputs(function, np.zeros((1, 2), np.uint32), found[0].first, make)
+    no_words = np.zeros((1, 2), np.uint32)
+    tried = [_outputs(function, no_words, side, make)[0] for side in (found[0].first, found[0].second)]
+    if all(isinstance(one, Raised) for one in tried):
+        raise tried[0].fault()
+    Encoding(tried)
 
     def run(key: Array, data: Any, plan: Any) -> Array:
         del key, data, plan
@@ -80,7 +88,7 @@ def from_function(
             "it runs on the host and cannot be traced",
         )  # fmt: skip
 
-    def host(words: np.ndarray, data: Any, plan: Any) -> np.ndarray:
+    def host(words: np.ndarray, data: Any, plan: Any) -> list[Any]:
         del plan
         return _outputs(function, words, data, make)
 
@@ -90,41 +98,17 @@ def from_function(
     )  # fmt: skip
 
 
-def _outputs(
-    function: Function, words: np.ndarray, data: Any, make: Callable[[int], Any]
-) -> np.ndarray:  # fmt: skip
-    """The function's outputs in trials with these words, ``float32`` or ``int32[t, ...]``."""
+def _outputs(function: Function, words: np.ndarray, data: Any, make: Callable[[int], Any]) -> list[Any]:
+    """The function's outputs in trials with these words, each on a copy of the data; `Raised` where it raises."""
     high, low = words.T.astype(np.uint64)
-    seeds = (high << np.uint64(32) | low).tolist()
-    answers, at = [], 0
-    try:
-        for at, seed in enumerate(seeds):  # noqa: B007
-            answers.append(function(data, make(seed)))
-    except InputError:
-        raise
-    except Exception as error:  # user code may raise anything
-        given = f"{type(error).__name__}: {error}, with the seed {seeds[at]}"
-        advice = 'call it once by hand; a function (database, key) of JAX needs randomness="key"'
-        raise InputError("function", "(database, seed) -> numbers", given, advice) from error
-    try:
-        found = np.asarray(answers)
-    except ValueError as error:
-        advice = "pad the output: its shape would distinguish the databases"
-        raise InputError("function", "outputs of one shape", f"{error}", advice) from None
-    if found.dtype.kind not in "iufb":
-        raise InputError(
-            "function", "a number or an array of numbers", f"{found.dtype}", "encode the output as numbers"
-        )
-    if found.dtype.kind == "f":
-        with np.errstate(over="ignore"):  # values beyond float32's range become infinite
-            return found.astype(np.float32)
-    narrow = found.astype(np.int32)
-    if not np.array_equal(narrow, found):
-        raise InputError(
-            "function", "whole numbers that 32 bits hold, or floats", f"{found.flat[np.argmax(narrow != found)]}",
-            "return the number as a float, or as an array of smaller ones",
-        )  # fmt: skip
-    return narrow
+    answers: list[Any] = []
+    for seed in (high << np.uint64(32) | low).tolist():
+        own = data.copy() if isinstance(data, np.ndarray) else jax.tree.map(np.array, data)
+        try:
+            answers.append(function(own, make(seed)))
+        except checks.RAISED as error:  # an exception tells as much as an output
+            answers.append(Raised(error, seed))
+    return answers
 
 
 def shown(database: Any) -> Any:
@@ -148,37 +132,27 @@ def of_outputs(
     on both sides, so no rule that guesses is considered.
 
     Args:
-      first, second: ``[n, ...]`` numbers, n >= 500, in an order independent of the values: whole numbers of 32 bits, or
-        floats, which are rounded to float32. Rounding is a function of the output, so it cannot create a violation.
+      first, second: n >= 500 outputs, ``[n, ...]`` numbers or a list of what `from_function` takes, in an order
+        independent of the values.
       training: fraction that chooses the events; more helps if the event is a set of many outputs.
       event: output -> ``bool[]``, a set of outputs that was named before they were seen, more likely on the first side;
         all outputs test it, see `KnownEvent`. Jittable.
     """
-    sides = [_array(*part) for part in (("first", first), ("second", second))]
-    if sides[0].shape != sides[1].shape or len(sides[0]) < 500:
-        shapes = f"{sides[0].shape} and {sides[1].shape}"
-        raise InputError("outputs", "equally many of one shape, at least 500", shapes, "run both sides alike")
+    sides = [as_outputs(name, side) for name, side in (("first", first), ("second", second))]
+    total = len(sides[0])
+    if len(sides[1]) != total or total < 500:
+        given = f"{total} and {len(sides[1])}"
+        raise InputError("outputs", "equally many, at least 500", given, "run both sides alike")
     level, begin = 1 - checks.probability("confidence", confidence), time.perf_counter()
-    cut_at = int(checks.probability("training", training) * len(sides[0]))
-    if not 100 <= cut_at <= len(sides[0]) - 100:
+    cut_at = int(checks.probability("training", training) * total)
+    if not 100 <= cut_at <= total - 100:
         raise InputError("training", "at least 100 outputs a side to choose and to test", f"{cut_at}", "take 0.2")
     known = None if event is None else KnownEvent(event)
-
-    def read(output: Array) -> Features:
-        score = None if known is None else known.score(output, None, None, None)
-        return replace(features(output), stated=score)
-
-    of_all = jax.jit(jax.vmap(read))
-    try:
-        seen = [jax.tree.map(np.asarray, of_all(side)) for side in sides]
-    except InputError:
-        raise
-    except Exception as error:  # user code may raise anything
-        given = f"{type(error).__name__}: {error}"
-        raise InputError("event", "output -> bool[], jittable", given, "call it by hand on one output") from error
+    encoding = Encoding([one for side in sides for one in side[:_EXAMPLES]])
+    seen: list[Any] = [Features(*encoding.read(side), _stated(known, encoding, side)) for side in sides]  # type: ignore
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
                    for cut in (slice(cut_at), slice(cut_at, None)))  # fmt: skip
-    fresh = len(sides[0]) - cut_at
+    fresh = total - cut_at
     aim = Aim.of(claim.epsilon, claim.delta, fresh, 1 - level * float(1 if known is None else 1 - MAIN))
     picked = choose(learn[0], learn[1], aim, guesses=False)
     stated = None if known is None else (known.of_event(), 0)
@@ -191,13 +165,18 @@ def of_outputs(
         )
     result, best, count = min(found, key=lambda entry: entry[0].rank)
     words = ["the first outputs", "the second outputs"][:: -1 if best.question.swapped else 1]
-    details = {"event": best.question.words(sides[0][0].size), "trials": count, "successes": list(result.counts),
+    codes, numbers = (np.concatenate([getattr(side, part)[:cut_at] for side in seen]) for part in ("code", "numbers"))
+    naming = replace(encoding.naming, partial=bool(np.isinf(numbers).any()))
+    remarks = {"read": encoding.remark, "rounding": encoding.merged(codes, numbers)}
+    details = {"event": best.question.words(naming), **{name: one for name, one in remarks.items() if one},
+               "event_outputs": naming.outputs(best.question.events[0]),
+               "trials": count, "successes": list(result.counts),
                "direction": best.question.direction,
                "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
                "p_value": min(1.0, *(one.p_value / float(other.share) for one, other, _ in found)),
                "corrections": corrections(tests), "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
     evidence = f"{fresh} fresh outputs a side, events chosen on {cut_at} others"
-    evidence += f", and one stated in advance on all {len(sides[0])}" * (known is not None)
+    evidence += f", and one stated in advance on all {total}" * (known is not None)
     return Report(
         name, "corrected", claim, "statistical", evidence,
         result.epsilon, result.delta, confidence, dict(zip(("database", "neighbor"), words, strict=True)),
@@ -229,24 +208,18 @@ def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Calla
     return mechanism
 
 
-def _array(name: str, outputs: ArrayLike) -> np.ndarray:
-    """Converts to int32, uint32, bool or float32, also from 64-bit types; floats are rounded."""
+def _stated(known: KnownEvent | None, encoding: Encoding, side: Sequence[Any]) -> np.ndarray | None:
+    """Which outputs the event contains, ``float32[t]``; None without an event."""
+    if known is None:
+        return None
+    rows, arrays = encoding.usual(side)
+    found = np.zeros(len(side), np.float32)
+    score = jax.jit(jax.vmap(lambda output: known.score(output, None, None, None)))
     try:
-        found = np.asarray(outputs)
-    except ValueError as error:
-        raise InputError(name, "outputs of one shape", f"{error}", "pad the outputs") from None
-    narrow = {"i": np.int32, "u": np.uint32, "f": np.float32, "b": np.bool_}.get(found.dtype.kind)
-    if narrow is None or not found.ndim:
-        given = f"{found.dtype}" if found.ndim else "one value"
-        raise InputError(name, "an array of numbers, one output a row", given, "encode each output as numbers")
-    if found.dtype.kind == "f" and np.any(np.isnan(found)):
-        at = int(np.argmax(np.isnan(found).reshape(len(found), -1).any(axis=1)))
-        raise InputError(name, "outputs without NaN", f"NaN in output {at}", "encode it as a number, such as -1")
-    with np.errstate(over="ignore"):  # values beyond float32's range become infinite
-        made: np.ndarray = found.astype(narrow)
-    if found.dtype.kind != "f" and not np.array_equal(found, made):
-        raise InputError(
-            name, "whole numbers that 32 bits hold, or floats", f"{found.flat[np.argmax((found != made).ravel())]}",
-            "give the numbers as floats, or as arrays of smaller ones",
-        )  # fmt: skip
-    return made
+        found[rows] = np.asarray(score(of_32_bits("outputs", arrays)))
+    except InputError:
+        raise
+    except checks.RAISED as error:  # user code may raise anything
+        given = f"{type(error).__name__}: {error}"
+        raise InputError("event", "output -> bool[], jittable", given, "call it by hand on one output") from error
+    return found

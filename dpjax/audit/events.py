@@ -9,8 +9,10 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-_MOST_NUMBERS = 64  # coordinates of an output that are considered individually
-_NAMED, _SHOWN = 6, 24  # a set of at most so many outputs, and numbers in all, is described by naming them
+MOST_NUMBERS = 64  # coordinates of an output that are considered individually
+INFINITE = float(np.finfo(np.float32).max)
+"""Stands for infinity in features; there, infinity stands for what is not a number."""
+_LARGEST = 1e18  # of a number whose square a classifier uses
 
 
 @register_dataclass
@@ -33,10 +35,16 @@ def features(output: Any, bitwise: bool = False) -> Features:
     words = jnp.concatenate([_words(leaf) for leaf in leaves])
     place = jax.lax.iota(jnp.uint32, words.shape[0])
     code = jnp.sum(_mixed(words ^ (place * jnp.uint32(0x9E3779B9))), dtype=jnp.uint32)
-    numbers = [leaf.astype(jnp.float32) for leaf in leaves]
+    numbers = [ordered(leaf.astype(jnp.float32)) for leaf in leaves]
     if bitwise:
         numbers += [_low_zeros(leaf) for leaf in leaves if leaf.dtype == jnp.float32]
-    return Features(code, jnp.concatenate(numbers)[:_MOST_NUMBERS])
+    return Features(code, jnp.concatenate(numbers)[:MOST_NUMBERS])
+
+
+def ordered(numbers: Array) -> Array:
+    """Numbers that thresholds can tell apart from NaN: it becomes infinity, and infinities `INFINITE`."""
+    finite = jnp.clip(numbers, -jnp.float32(INFINITE), jnp.float32(INFINITE))
+    return jnp.where(jnp.isnan(numbers), jnp.float32(jnp.inf), finite)
 
 
 def _low_zeros(value: Array) -> Array:
@@ -48,8 +56,11 @@ def _low_zeros(value: Array) -> Array:
 def _words(leaf: Array) -> Array:
     if leaf.dtype == jnp.bool_:
         return leaf.astype(jnp.uint32)
+    floating = jnp.issubdtype(leaf.dtype, jnp.floating)
     if leaf.dtype.itemsize < 4:
-        leaf = leaf.astype(jnp.float32 if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.int32)
+        leaf = leaf.astype(jnp.float32 if floating else jnp.int32)
+    if floating:
+        leaf = jnp.where(jnp.isnan(leaf), jnp.full_like(leaf, jnp.nan), leaf)  # all NaN are one output
     return jax.lax.bitcast_convert_type(leaf, jnp.uint32).reshape(-1)
 
 
@@ -94,38 +105,13 @@ class Event:
             at = jnp.minimum(jnp.searchsorted(self.codes, seen.code), self.codes.shape[0] - 1)
             return jnp.where(self.codes[at] == seen.code, self.scores[at], jnp.float32(0))
         x = (seen.numbers - self.shift[None, :]) / self.scale[None, :]
-        terms = jnp.stack([jnp.ones_like(x), x, x * x], axis=-1)
-        return jnp.sum(terms * self.weights[None], axis=(1, 2))
+        terms = jnp.stack([jnp.ones_like(x), x, jnp.clip(x, -_LARGEST, _LARGEST) ** 2], axis=-1)
+        return jnp.sum(jnp.where(self.weights[None] == 0, 0.0, terms * self.weights[None]), axis=(1, 2))
 
-    def words(self, count: int) -> str:
-        """Description of the event; count: number of coordinates of an output."""
-        sign = "<" if bool(self.complement) else ">="
-        if self.kind == "cells":
-            return self._of_cells()
-        if self.kind == "coordinate":
-            which = int(np.argmax(np.abs(np.asarray(self.weights)[:, 1])))
-            name = "output" if count == 1 else f"number {which} of the output"
-            return f"{name} {sign} {float(self.threshold):.9g}"
-        if self.kind == "stated":
-            return f"stated score {sign} {float(self.threshold):.6g}"
-        return f"classifier's log-odds {sign} {float(self.threshold):.4g}"
-
-    def _of_cells(self) -> str:
-        rest = bool(self.complement) != (float(self.threshold) <= 0)
+    def cells(self) -> tuple[np.ndarray, bool]:
+        """Of a set of outputs: which of ``codes`` are inside, ``bool[c]``, and whether every other output is."""
         inside = (np.asarray(self.scores) >= float(self.threshold)) ^ bool(self.complement)
-        named = np.asarray(self.outputs)[inside != rest]
-        if len(named) > _NAMED or named.size > _SHOWN:
-            unseen = ", or an unseen one" * rest
-            return f"{int(inside.sum())} of the {len(self.codes)} outputs seen in training{unseen}"
-        names = [_name(row) for row in sorted(named.tolist())]
-        if len(names) == 1:
-            return f"output is {'not ' * rest}{names[0]}"
-        return f"output is {'none' if rest else 'one'} of {', '.join(names)}"
-
-
-def _name(numbers: list[float]) -> str:
-    words = [f"{number:.9g}" for number in numbers]
-    return words[0] if len(words) == 1 else f"({', '.join(words)})"
+        return inside, bool(self.complement) != (float(self.threshold) <= 0)
 
 
 def by_numbers(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None) -> Event:

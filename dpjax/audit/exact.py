@@ -10,6 +10,7 @@ import numpy as np
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.profile import hockey_stick, log_ratio, loss_delta, loss_epsilon, two_laws
 from dpjax.audit.databases import Universe
+from dpjax.audit.further import CHUNK, Further, check_further, rounding
 from dpjax.audit.outcomes import NotListable, Run, exact_table
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
@@ -23,10 +24,7 @@ _SMALL = (
     "as large as float32 rounding; a division of integers stays float32: try audit.exact(..., as_it_runs=True), "
     "or convert integers to plan.epsilon.dtype before they are divided"
 )
-_ROUNDING = 2.0**-46  # float64 error of a log mass, relative to 1 + its absolute value
-_LEAST = -690.0  # an outcome below this log mass may have underflowed on the neighbor
 _SEEN = 1e-15  # least mass of a counted outcome
-_CHUNK = 1 << 22  # numbers in one chunk of pairs
 _FEW, _FEWEST = 64, 128  # a 64th of the databases is timed first, where that is 128 or more
 
 
@@ -56,6 +54,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
     largest, found, pairs, words, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
+    further: dict[str, Further] = {}
     universes = target.universes()
     for universe in universes:
         _same_relation(universe, claim)
@@ -70,6 +69,10 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
             delta, epsilon, place = worst(table, judged, own)
             refuted = exceeds(own, table, judged, tolerance)
             by_rounding &= not refuted or not exceeds(own, table, judged, AS_IT_RUNS)
+            for one in check_further(own, table, judged, tolerance):
+                further[one.name] = max(one, further.get(one.name, one), key=lambda each: each.rank)
+                if one.refuted and not refuted:
+                    refuted, place, by_rounding = True, one.place, False
             largest, found = max(largest, epsilon), max(found, delta)
             if best is None or (refuted, delta, epsilon) > best[:3]:
                 best = (refuted, delta, epsilon, (universe, table, place, own))
@@ -81,6 +84,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         raise InputError("universes", "databases to go through", "none", "give the target a universe")
     refuted, delta, epsilon, (universe, table, (i, j), claim) = best
     excess = f"epsilon by {max(0.0, epsilon - claim.epsilon):.2g}, delta by {max(0.0, delta - claim.delta):.2g}"
+    excess += "".join(f", {one.name} by {one.found - one.claimed:.2g}" for one in further.values() if one.refuted)
     refutation = {"excess": excess, **({"rounding": _SMALL} if by_rounding else {})} if refuted else {}
     show = lambda at: universe.show(jax.tree.map(lambda part: np.asarray(part)[at], universe.databases))  # noqa: E731
     grid = np.linspace(0, 2 * claim.epsilon, 41)
@@ -93,27 +97,25 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, found,
         1.0, {"database": show(i), "neighbor": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
-        {"outcomes": outcomes, **refutation, "seconds": round(time.perf_counter() - begin, 3)},
+        {"outcomes": outcomes, **{f"{one.name}_found": one.found for one in further.values()}, **refutation,
+         "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip
 
 
 def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: float = TOLERANCE) -> bool:
     """Whether laws refute a claim by more than their rounding error.
 
-    A log mass l is taken to be exact up to 2^-46 (1 + |l|). A pure claim is tested by the log-ratio of every single
-    outcome, however rare, since differences of sums cancel there. Any other claim is tested by the divergence after
-    each ratio is lowered by its possible rounding error.
+    A pure claim is tested by the log-ratio of every single outcome, however rare, since differences of sums cancel
+    there. Any other claim is tested by the divergence after each ratio is lowered by its possible rounding error.
 
     table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbors.
     """
     two_laws(table, table)
-    step = max(1, _CHUNK // table.shape[1])
+    step = max(1, CHUNK // table.shape[1])
     for start in range(0, len(pairs), step):
         p, q = (table[pairs[start : start + step, side]] for side in range(2))
-        off = _ROUNDING * (2 + np.abs(p) + np.where(np.isneginf(q), 0.0, np.abs(q)))
-        loss = log_ratio(p, q)
-        loss = np.where(np.isneginf(q) & (p < _LEAST), -np.inf, loss)
-        excess = loss - np.where(np.isfinite(loss), off, 0.0) - claim.epsilon * (1 + tolerance)
+        loss, off = rounding(p, q)
+        excess = loss - off - claim.epsilon * (1 + tolerance)
         if claim.delta == 0:
             found = np.any(excess > 0)
         else:
@@ -128,7 +130,7 @@ def worst(table: np.ndarray, neighbors: np.ndarray, claim: Guarantee) -> tuple[f
     """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with that delta)."""
     best, largest, place = -1.0, 0.0, (0, 0)
     two_laws(table, table)
-    step = max(1, _CHUNK // table.shape[1])
+    step = max(1, CHUNK // table.shape[1])
     for start in range(0, len(neighbors), step):
         pairs = neighbors[start : start + step]
         p = table[pairs[:, 0]]

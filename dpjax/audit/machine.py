@@ -12,37 +12,34 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.audit.encoding import Encoding
 from dpjax.audit.events import Features, features, marks
 from dpjax.audit.known import Known
+from dpjax.audit.naming import Naming
+from dpjax.audit.neighbors import narrow, of_32_bits, require_kept, same_bytes
 from dpjax.audit.questions import Question
 from dpjax.audit.target import Pair, Target
 from dpjax.audit.watch import Work
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
 _TILE = 1 << 16
 _FIRST, _SECONDS = 8, 0.5  # runs in the first slice on the host, and the approximate time of later slices
 _REPEATED = 10_000  # maximum number of host runs that are repeated to check that a seed determines the output
-_Seen = tuple[Features, Array | np.ndarray]  # of trials, and the number of NaN in each output, ``int32[t]``
-
-
-def _read(output: Any, both: Any, plan: Any, bitwise: bool, known: Known | None) -> tuple[Features, Array]:
-    """Features of one output, and its number of NaN. both: the databases that ``known`` compares."""
-    floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
-    stated = None if known is None else known.score(output, both[0], both[1], plan)
-    return replace(features(output, bitwise), stated=stated), bad
+_EXAMPLES = 4  # runs on each database, from which code on the host is known to return numbers of a certain size
 
 
 def _traced(
     key: Array, data: Any, both: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int,
     known: Known | None,
-) -> tuple[Features, Array]:  # fmt: skip
-    """Features of ``count`` trials from index ``first`` on, and the number of NaN in each output."""
+) -> Features:  # fmt: skip
+    """Features of ``count`` trials from index ``first`` on. both: the databases that ``known`` compares."""
 
-    def one(trial: Array) -> tuple[Features, Array]:
-        return _read(run(keys.of_trial(key, trial), data, plan), both, plan, bitwise, known)
+    def one(trial: Array) -> Features:
+        output = run(keys.of_trial(key, trial), data, plan)
+        stated = None if known is None else known.score(output, both[0], both[1], plan)
+        return replace(features(output, bitwise), stated=stated)
 
     return jax.lax.map(one, first + jnp.arange(count, dtype=jnp.uint32), batch_size=batch)
 
@@ -57,9 +54,9 @@ def _words(key: Array, trials: Array) -> Array:
     return jax.vmap(lambda trial: jax.random.key_data(keys.of_trial(key, trial)))(trials)
 
 
-@functools.partial(jax.jit, static_argnames=("bitwise", "known"))
-def _all_read(outputs: Any, both: Any, plan: Any, bitwise: bool, known: Known | None) -> _Seen:
-    return jax.vmap(lambda output: _read(output, both, plan, bitwise, known))(outputs)
+@functools.partial(jax.jit, static_argnames=("known",))
+def _stated(outputs: Any, both: Any, plan: Any, known: Known) -> Array:
+    return jax.vmap(lambda output: known.score(output, both[0], both[1], plan))(outputs)
 
 
 class Machine:
@@ -79,39 +76,60 @@ class Machine:
         self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk,
                                     "known": target.known}  # fmt: skip
         self.plan = target.plan(privacy) if target.host else jax.tree.map(jnp.asarray, target.plan(privacy))
-        self.numbers, self._slice = 0, _FIRST
+        self.namings: dict[int, Naming] = {}
+        self.encodings: dict[int, Encoding] = {}
+        self.remarks: dict[str, str] = {}
+        self._slice = _FIRST
 
     def outputs(self, pair: Pair, number: int) -> tuple[Features, Features]:
         """Training trials on both databases."""
-        if not self.target.host:
-            self._check(pair)
-        found, both = [], (pair.first, pair.second)
-        for side, data in enumerate(both):
-            key = keys.stream(self.root, f"{self.purpose} {number} {side}")
+        found, both = [], self._databases(pair)
+        of_sides = [keys.stream(self.root, f"{self.purpose} {number} {side}") for side in (0, 1)]
+        if self.target.host:
+            self.encodings[number] = self._encoding(of_sides, both)
+            self.namings[number] = self.encodings[number].naming
+        else:
+            self.namings[number] = self._checked(pair)
+        for side, (key, data) in enumerate(zip(of_sides, both, strict=True)):
             with jax.default_device(jax.local_devices()[0]):  # as in `count`: the device is part of the cache key
-                seen, bad = self._trained(_program, key, data, both, self.training)
+                seen = self._trained(_program, key, data, both, self.training, number)
                 if number == side == 0 and self.target.repeatable:
                     self._check_repeats(seen, key, data, both)
-            if bad.any():
-                raise InputError(
-                    "target", "outputs without NaN",
-                    f"NaN in {bad.sum()} places of {self.training} trials on {pair.show(data)}",
-                    "return -1 or another code to abstain",
-                )  # fmt: skip
             found.append(seen)
-        self.numbers = found[0].numbers.shape[-1]
-        if found[1].numbers.shape[-1] != self.numbers:
-            raise _leaky(*(f"{side.numbers.shape[-1]} numbers" for side in found))
+        partial = any(np.isinf(side.numbers).any() for side in found)
+        self.namings[number] = replace(self.namings[number], partial=partial)
+        if self.target.host:
+            self._remember(self.encodings[number], found)
         return found[0], found[1]
 
+    def _encoding(self, of_sides: Sequence[Array], both: tuple[Any, Any]) -> Encoding:
+        """From a few runs on both databases, which are those of the first trials of the training."""
+        assert self.target.host is not None
+        examples: list[Any] = []
+        for key, data in zip(of_sides, both, strict=True):
+            words = np.asarray(_words(key, np.arange(self.chunk, dtype=np.uint32)))[:_EXAMPLES]
+            examples += _called(self.target.host, words, data, self.plan)
+        return Encoding(examples, self.how["bitwise"])
+
+    def _remember(self, encoding: Encoding, sides: Sequence[Features]) -> None:
+        """What the report says about how outputs are read. InputError for code that raises in every run."""
+        codes, numbers = (np.concatenate([getattr(side, name) for side in sides]) for name in ("code", "numbers"))
+        if len(np.unique(codes)) == 1 and encoding.raised:
+            raise next(iter(encoding.raised.values())).fault()
+        for name, one in encoding.raised.items():
+            self.remarks.setdefault("raised", f"{name}: {one.error}, for example with the seed {one.seed}")
+        for name, remark in (("read", encoding.remark), ("rounding", encoding.merged(codes, numbers))):
+            if remark:
+                self.remarks[name] = remark
+
     def count(
-        self, questions: Sequence[Question], pair: Pair, trials: tuple[int, int]
+        self, questions: Sequence[Question], pair: Pair, number: int, trials: tuple[int, int]
     ) -> Iterator[list[tuple[np.ndarray, np.ndarray]]]:
         """Per question: the marks of its events, ``uint8[t]``, on both databases in fresh trials, tile by tile.
 
         trials: on each database. All questions are answered by the same trials. A few tiles run concurrently.
         """
-        both = pair.first, pair.second
+        both = self._databases(pair)
         sides = [(keys.stream(self.root, f"fresh {side}"), data, both) for side, data in enumerate(both)]
         devices = itertools.cycle(jax.local_devices()[: 1 if self.target.host else None])
         waiting: list[tuple[list[int], list[list[list[Array]]]]] = []
@@ -119,7 +137,7 @@ class Machine:
             stops = [min(count, first + self.tile) for count in trials]
             with jax.default_device(next(devices)):
                 seen = [
-                    [features for features, _ in self._chunks(_program, *side, first, stop)]
+                    [*self._chunks(_program, *side, first, stop, number)]
                     for side, stop in zip(sides, stops, strict=True)
                 ]
                 found = [[[marks(one.events, part) for part in parts] for parts in seen] for one in questions]
@@ -139,50 +157,75 @@ class Machine:
             self.work.did(sum(counts))
         return [(one, other) for one, other in tile]
 
-    def _chunks(self, program: Any, key: Array, data: Any, both: Any, first: int, stop: int) -> Iterator[_Seen]:
+    def _chunks(
+        self, program: Any, key: Array, data: Any, both: Any, first: int, stop: int, number: int
+    ) -> Iterator[Features]:  # fmt: skip
         for at in range(first, stop, self.chunk):
             if self.target.host:
-                yield self._on_host(key, data, both, at, min(stop, at + self.chunk))
+                yield self._on_host(key, data, both, at, min(stop, at + self.chunk), self.encodings[number])
             else:
                 yield _call(program, key, data, both, jnp.uint32(at), self.plan, **self.how)
 
-    def _trained(self, program: Any, key: Array, data: Any, both: Any, count: int) -> tuple[Features, np.ndarray]:
+    def _trained(self, program: Any, key: Array, data: Any, both: Any, count: int, number: int) -> Features:
         found = []
         self.work.did(0)  # excludes earlier work from the time of a chunk
-        chunks = self._chunks(program, key, data, both, 0, count)
+        chunks = self._chunks(program, key, data, both, 0, count, number)
         for at, chunk in zip(range(0, count, self.chunk), chunks, strict=True):
             found.append(jax.tree.map(np.asarray, chunk))
             if not self.target.host:
                 self.work.did(min(self.chunk, count - at))
         return jax.tree.map(lambda *parts: np.concatenate(parts)[:count], *found)
 
-    def _on_host(self, key: Array, data: Any, both: Any, first: int, stop: int) -> _Seen:
+    def _on_host(self, key: Array, data: Any, both: Any, first: int, stop: int, encoding: Encoding) -> Features:
         """Runs trials first, ..., stop - 1 in slices; the slicing does not affect the outputs."""
         assert self.target.host is not None
-        trials = np.arange(first, first + self.chunk, dtype=np.uint32)
-        words, found, at = np.asarray(_words(key, trials))[: stop - first], [], 0
+        trials, known = np.arange(first, first + self.chunk, dtype=np.uint32), self.target.known
+        words, found, usual, at = np.asarray(_words(key, trials))[: stop - first], [], [], 0
         while at < len(words):
             begin, part = time.perf_counter(), words[at : at + self._slice]
-            found.append(_call(self.target.host, part, data, self.plan))
+            outputs = _called(self.target.host, part, data, self.plan)
+            found.append(encoding.read(outputs))
+            if known is not None:
+                rows, arrays = encoding.usual(outputs)
+                usual.append((at + rows, arrays))
             seconds = max(time.perf_counter() - begin, 1e-9)
             self._slice = max(1, min(4 * self._slice, int(len(part) * _SECONDS / seconds)))
             self.work.did(len(part))
             at += len(part)
-        try:
-            outputs = jax.tree.map(lambda *parts: _padded(np.concatenate(parts), self.chunk), *found)
-        except ValueError as error:
-            raise _leaky("some", "others") from error
-        return _call(_all_read, outputs, both, self.plan, bitwise=self.how["bitwise"], known=self.target.known)
+        code, numbers = (_padded(np.concatenate(parts), self.chunk) for parts in zip(*found, strict=True))
+        scores = None if known is None else self._scores(usual, both, known)
+        return jax.tree.map(jnp.asarray, Features(code, numbers, scores))  # type: ignore[arg-type]
 
-    def _check(self, pair: Pair) -> None:
-        """Raises InputError for a target whose output shape depends on the data."""
+    def _scores(self, usual: Sequence[tuple[np.ndarray, np.ndarray]], both: Any, known: Known) -> np.ndarray:
+        """Scores of a chunk that were stated in advance; 0 for outputs that are no such arrays of numbers as most."""
+        rows, arrays = (np.concatenate(parts) for parts in zip(*usual, strict=True))
+        found = np.zeros(self.chunk, np.float32)
+        if len(rows):
+            outputs = _padded(of_32_bits("function", arrays), self.chunk)
+            found[rows] = np.asarray(_call(_stated, outputs, both, self.plan, known=known))[: len(rows)]
+        return found
+
+    def _databases(self, pair: Pair) -> tuple[Any, Any]:
+        """Both databases, for a traced program in the types of 32 bits that it takes them in."""
+        if self.target.host:
+            return pair.first, pair.second
+        return narrow("pair", pair.first), narrow("pair", pair.second)
+
+    def _checked(self, pair: Pair) -> Naming:
+        """Names of a traced output's numbers. InputError for one whose shape depends on the data, and for databases
+        whose difference is lost in 32 bits."""
+        require_kept("pair", pair.first, pair.second)
         key = keys.stream(self.root, "check")
         shapes = []
         for data in (pair.first, pair.second):
             run = lambda key, data: self.target.run(key, data, self.plan)  # noqa: E731
             shapes.append(_call(jax.eval_shape, run, key, data))
         if str(shapes[0]) != str(shapes[1]):
-            raise _leaky(*map(str, shapes))
+            raise InputError(
+                "target", "outputs of one shape on all databases", " and ".join(map(str, shapes)),
+                "pad the output: its shape would distinguish the databases",
+            )  # fmt: skip
+        return Naming.of(shapes[0], self.how["bitwise"])
 
     def _check_repeats(self, seen: Features, key: Array, data: Any, both: Any) -> None:
         """Raises InputError for a target that is not repeatable: reruns it, and retraces it if the program differs."""
@@ -196,7 +239,7 @@ class Machine:
             same = texts[0] == texts[1] and "callback" not in texts[0]  # the text does not show host code
             program = _program if same else anew
         self.work.more(count)
-        if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count)[0].code):
+        if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count, 0).code):
             raise InputError(
                 "target", "a pure function: the same randomness, the same output", "two different outputs",
                 "draw all randomness from the seed or generator that it takes" if self.target.host
@@ -209,11 +252,16 @@ def _padded(rows: np.ndarray, count: int) -> np.ndarray:
     return rows if len(rows) == count else np.concatenate([rows, np.repeat(rows[-1:], count - len(rows), axis=0)])
 
 
-def _leaky(one: str, other: str) -> InputError:
-    return InputError(
-        "target", "outputs of one shape on all databases", f"{one} and {other}",
-        "pad the output: its shape would distinguish the databases",
-    )  # fmt: skip
+def _called(host: Callable[..., Sequence[Any]], words: np.ndarray, data: Any, plan: Any) -> Sequence[Any]:
+    """The outputs of a slice on a copy of the database. InputError for code that changes the database it was given."""
+    copy = jax.tree.map(np.array, data)
+    found = _call(host, words, copy, plan)
+    if not all(map(same_bytes, jax.tree.leaves(copy), jax.tree.leaves(data))):
+        raise InputError(
+            "target", "a host function that leaves its database as it is", "one that changes it",
+            "let each trial work on a copy of its own",
+        )  # fmt: skip
+    return found
 
 
 def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
@@ -221,7 +269,7 @@ def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
         return function(*arguments, **how)
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         raise InputError(
             "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
             "run it once by hand under jax.jit; a host function needs an adapter",

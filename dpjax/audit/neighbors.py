@@ -11,10 +11,12 @@ from dpjax.core.types import Neighboring, Sample, require_relation
 
 KINDS = ("rows", "counts", "other")
 """Kind of database: rows along the first axis, a histogram, or anything else, whose relation is not checked."""
+_NOTICED = 1e-3  # relative change of a difference by rounding that is refused
 
 
 def as_database(value: Any) -> Any:
-    """A database as arrays: numbers and nested sequences become one array, other pytrees keep their structure.
+    """A database as read-only copies of arrays: numbers and nested sequences become one array, other pytrees keep their
+    structure.
 
     Raises InputError for leaves that are not numbers.
     """
@@ -24,7 +26,7 @@ def as_database(value: Any) -> Any:
         except ValueError:  # ragged: a pytree of arrays
             found = np.asarray(None)
         if found.dtype.kind in "iufb":
-            return found
+            return _fixed(found)
         if isinstance(value, list | tuple) and found.dtype.kind in "US":
             raise _no_numbers(value)
     if not jax.tree.leaves(value):
@@ -74,6 +76,52 @@ def require_neighbors(
             advice += ", or what the arrays are: data = counts for histograms, other for data without rows"
         raise InputError(name, f"neighbors under {relation.value}", given, advice)
     return True
+
+
+def narrow(name: str, database: Any) -> Any:
+    """A database in the types that JAX takes, at most 32 bits: floats are rounded, whole numbers must fit."""
+    return jax.tree.map(lambda leaf: of_32_bits(name, leaf) if isinstance(leaf, np.ndarray) else leaf, database)
+
+
+def of_32_bits(name: str, array: np.ndarray) -> np.ndarray:
+    """The array in its type of at most 32 bits. InputError for whole numbers that do not fit."""
+    if array.dtype.itemsize <= 4:
+        return array
+    kind = {"i": np.int32, "u": np.uint32, "f": np.float32}[array.dtype.kind]
+    with np.errstate(over="ignore"):  # values beyond float32's range become infinite
+        found = array.astype(kind)
+    if array.dtype.kind != "f" and not np.array_equal(found, array):
+        wrong = array.flat[int(np.argmax(found != array))]
+        raise InputError(name, "whole numbers that 32 bits hold", str(wrong), "encode them as smaller ones")
+    return found
+
+
+def require_kept(name: str, first: Any, second: Any) -> None:
+    """Raises InputError for two databases of one shape whose difference rounding to float32 changes noticeably."""
+    sides = [[np.asarray(leaf) for leaf in jax.tree.leaves(side)] for side in (first, second)]
+    for one, other in zip(*sides, strict=False):
+        if one.shape != other.shape or {one.dtype.kind, other.dtype.kind} - {"f"} or one.dtype.itemsize <= 4:
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = [side.astype(np.float32).astype(np.float64) for side in (one, other)]
+            exact, rounded = other - one, near[1] - near[0]
+            off = np.isfinite(rounded) & (np.abs(rounded - exact) > _NOTICED * np.abs(exact))
+            off |= (near[0] == near[1]) & (one != other)
+        if off.any():
+            at = int(np.argmax(off.ravel()))
+            raise InputError(
+                name, "databases whose difference float32 keeps, in which JAX computes",
+                f"{one.flat[at].item()!r} and {other.flat[at].item()!r}, there {near[0].flat[at]!s} and "
+                f"{near[1].flat[at]!s}",
+                "subtract a public constant from the data, or audit a NumPy function of a seed or a generator, which "
+                "computes in float64",
+            )  # fmt: skip
+
+
+def same_bytes(one: Any, other: Any) -> bool:
+    """Whether two arrays are equal, NaN included."""
+    first, second = np.asarray(one), np.asarray(other)
+    return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
 
 
 def _sides(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -135,9 +183,16 @@ def _insertions(one: np.ndarray, other: np.ndarray, most: int) -> int:
 
 
 def _numbers(leaf: Any) -> Any:
-    found = np.asarray(leaf)
+    found = _fixed(np.asarray(leaf))
     if found.dtype.kind not in "iufb":
         raise _no_numbers(leaf)
+    return found
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    """A copy that nobody can change."""
+    found = np.array(array)
+    found.flags.writeable = False
     return found
 
 

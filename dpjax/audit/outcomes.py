@@ -17,7 +17,7 @@ from dpjax.audit.interpreter import Interpreter, in_lanes
 from dpjax.audit.pieces import NotListable as NotListable
 from dpjax.audit.pieces import checked, filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered
 
@@ -187,7 +187,7 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
             return checked(code), Forking()
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         if not (wide and isinstance(error, TypeError | ValueError)):
             given = f"{type(error).__name__}: {error}"
             raise InputError("target", "a jittable function (key, data, plan)", given, "run it by hand") from error

@@ -9,6 +9,7 @@ import numpy as np
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit import results
 from dpjax.audit.events import Event
+from dpjax.audit.naming import Naming
 from dpjax.audit.results import Result
 
 _BOTH = 3  # both events: the rule abstains
@@ -49,8 +50,8 @@ class Question(Protocol):
         """
         ...
 
-    def words(self, count: int) -> str:
-        """Description; count: number of coordinates of an output."""
+    def words(self, naming: Naming) -> str:
+        """Description; naming: of the outputs."""
         ...
 
     @property
@@ -86,9 +87,9 @@ class Ratio:
     def _ordered(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return (second, first) if self.swapped else (first, second)
 
-    def words(self, count: int) -> str:
+    def words(self, naming: Naming) -> str:
         """See `Question`."""
-        return self.event.words(count)
+        return naming.event(self.event)
 
     @property
     def direction(self) -> str:
@@ -124,9 +125,9 @@ class Guess:
         total = float(first.sum() + second.sum() + 1)
         return (float(first[1] + second[2]) + 0.5) / total, (float(first[2] + second[1]) + 0.5) / total
 
-    def words(self, count: int) -> str:
+    def words(self, naming: Naming) -> str:
         """See `Question`."""
-        return f"guess first: {self.of_first.words(count)}; guess second: {self.of_second.words(count)}"
+        return f"guess first: {naming.event(self.of_first)}; guess second: {naming.event(self.of_second)}"
 
     @property
     def direction(self) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.further import further_of
+from dpjax.core.plain import plain
 
 CONSISTENT, VIOLATED = "consistent with the claim", "VIOLATED"
 VACUOUS = "vacuous: one outcome on every database, nothing was tested"
@@ -50,25 +52,33 @@ class Report:
         """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence. No audit proves privacy in general."""
         return VIOLATED if self.violated else VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready dictionary."""
-        claim = {"epsilon": self.claim.epsilon, "delta": self.claim.delta, "relation": self.claim.neighboring.value}
+    @property
+    def grounds(self) -> str:
+        """The evidence, and what the claim says that the method does not check."""
+        left = [name.replace("_", " ") for name in further_of(self.claim)] if self.method != "exact" else []
+        return self.evidence + f"; not checked: {', '.join(left)}" * bool(left)
+
+    def to_dict(self) -> Any:
+        """JSON-ready dictionary: NaN and infinities of databases and outputs are text, see `plain`."""
+        claim = {"epsilon": self.claim.epsilon, "delta": self.claim.delta, "relation": self.claim.neighboring.value,
+                 **further_of(self.claim)}  # fmt: skip
         finite = lambda x: x if np.isfinite(x) else None  # noqa: E731
-        return {
+        return plain({
             "target": self.target, "calibration": self.calibration, "claim": claim, "method": self.method,
-            "evidence": self.evidence, "epsilon_found": finite(self.epsilon_found), "delta_found": self.delta_found,
+            "evidence": self.grounds, "epsilon_found": finite(self.epsilon_found), "delta_found": self.delta_found,
             "confidence": self.confidence, "witness": self.witness, "verdict": self.verdict,
             "curve": [[epsilon, delta] for epsilon, delta in self.curve], **self.details, "versions": versions(),
-        }  # fmt: skip
+        })  # fmt: skip
 
     def __str__(self) -> str:
         claim, relation = self.claim, self.claim.neighboring.value
         constants = " (printed)" if self.calibration == "printed" else ""
+        further = "".join(f", {name.replace('_', ' ')} {value:.6g}" for name, value in further_of(claim).items())
         lines = [
             f"{self.target}{constants}: {self.verdict}",
-            f"  claimed   epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}, {relation}",
+            f"  claimed   epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}, {relation}{further}",
             f"  found     epsilon {self.epsilon_found:.6g} at that delta, delta {self.delta_found:.6g} at that epsilon",
-            f"  method    {self.method}, confidence {self.confidence:g}: {self.evidence}",
+            f"  method    {self.method}, confidence {self.confidence:g}: {self.grounds}",
         ]
         lines += [f"  {name:<9} {value}" for name, value in self.witness.items()]
         for name, value in self.details.items():

@@ -60,8 +60,8 @@ def statistical(
         of the trials and separate keys keeps the eight most promising pairs.
       watch: receives the number of finished runs and the total.
 
-    Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes,
-    or that returns NaN.
+    Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes.
+    NaN is an outcome like any other.
     """
     checks.integer("trials", trials, 1000, 2**32)
     checks.probability("confidence", confidence)
@@ -112,7 +112,7 @@ def statistical(
         pair, questions = pairs[group_[0].pair], [test.question for test in group_]
         limits = [sizes[test.question.coins].limits(test.stated) for test in group_]
         needed = [max(limit[side][1] for limit in limits) for side in (0, 1)]
-        tiles = machine.count(questions, pair, (needed[0], needed[1]))
+        tiles = machine.count(questions, pair, group_[0].pair, (needed[0], needed[1]))
         if sequential:
             copies = itertools.tee(tiles, len(group_))
             for place, test in enumerate(group_):
@@ -133,18 +133,21 @@ def statistical(
     silent = len(outcomes) == 1 and all(
         sum(one.counts) in ((0, 2 * number) if two.stated else (0,)) for one, number, two in results
     )
-    others = [f"{two.question.words(machine.numbers)}: epsilon {one.epsilon:.4g} at {two.share} of the level"
+    others = [f"{two.question.words(machine.namings[two.pair])}: epsilon {one.epsilon:.4g} at {two.share} of the level"
               for one, _, two in results if two is not test]  # fmt: skip
     details = {
-        "event": question.words(machine.numbers), "trials": count, "successes": list(result.counts),
+        "event": question.words(machine.namings[test.pair]), **machine.remarks,
+        "event_outputs": machine.namings[test.pair].outputs(question.events[0]),
+        "trials": count, "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),
         "p_value": min(1.0, *(one.p_value / float(other.share) for one, _, other in results)),
         "direction": question.direction,
         "corrections": corrections(tests) + ", by a bet, valid at any time" * sequential,
         **({"also": "; ".join(others)} if others else {}),
         "tests": [
-            {"event": other.question.words(machine.numbers), "direction": other.question.direction, "trials": number,
-             "successes": list(one.counts), "level": one.level, "p_value": one.p_value, "epsilon": one.epsilon}
+            {"event": other.question.words(machine.namings[other.pair]), "direction": other.question.direction,
+             "trials": number, "successes": list(one.counts), "level": one.level, "p_value": one.p_value,
+             "epsilon": one.epsilon}
             for one, number, other in results
         ],
         "seed": seed if target.repeatable else None, "distance": distance,
@@ -172,7 +175,7 @@ def _stated(
             found.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
         except InputError:
             raise
-        except Exception as error:  # user code may raise anything
+        except checks.RAISED as error:  # user code may raise anything
             raise InputError(
                 "known", "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
                 f"{type(error).__name__}: {error}", "call it by hand on a database and on an output",

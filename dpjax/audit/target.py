@@ -80,9 +80,9 @@ class Target:
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``: scores of one run on a database that contains canary
         j if inside[j], larger if the canary seems included; None: no one-run audit.
       at_once: number of trials that a statistical audit runs at once; affects time only.
-      host: (words ``uint32[t, 2]``, database, plan) -> outputs, a pytree of arrays with leading axis t, for an
-        algorithm that runs on the host; statistical audits call it instead of ``run``. words: key data of the trials'
-        keys.
+      host: (words ``uint32[t, 2]``, database, plan) -> a list of t outputs, see `from_function`, for an algorithm that
+        runs on the host; statistical audits call it instead of ``run``, on a copy of the database. words: key data of
+        the trials' keys.
       claims: (epsilon, delta, databases) -> [(claim, mask ``bool[m]``)] if ``claim`` is the weakest of several claims.
       known: a score of outputs that is fixed before any run, `KnownLaw` or `KnownEvent`: statistical audits test it on
         all trials, besides what they choose in training. None: nothing is known.

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.exact import table_of_run
 from dpjax.audit.known import Known
+from dpjax.audit.neighbors import narrow, require_kept
 from dpjax.audit.target import Pair, Target, of_one_budget, universe_of
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 
 
@@ -24,10 +24,11 @@ def traced_target(
     Raises InputError for a function that JAX cannot trace, that does not read its key, or that returns no arrays, and
     for numbers that do not fit 32 bits.
     """
-    listed = [
-        Pair(_narrow(f"pairs, number {number}", one.first), _narrow(f"pairs, number {number}", one.second), one.show)
-        for number, one in enumerate(pairs)
-    ]
+    listed = []
+    for number, one in enumerate(pairs):
+        require_kept(f"pairs, number {number}", one.first, one.second)
+        first, second = (narrow(f"pairs, number {number}", side) for side in (one.first, one.second))
+        listed.append(Pair(first, second, one.show))
 
     def run(key: Array, data: Any, plan: Any) -> Any:
         del plan
@@ -37,7 +38,7 @@ def traced_target(
         traced = jax.make_jaxpr(lambda key, data: run(key, data, None))(keys.root(0), listed[0].first).jaxpr
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         raise InputError(
             "function", "(database, key) -> arrays, in this order, that JAX can trace",
             f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
@@ -59,20 +60,3 @@ def traced_target(
         return Target(name, of_one_budget(claim), run, list, lambda: listed, known=known, unlisted=why)
     universe = universe_of(listed, claim.neighboring, f"the {len(listed)} pair(s) of {name}")
     return Target(name, of_one_budget(claim), run, lambda: [universe], lambda: listed, table_of_run(run), known=known)
-
-
-def _narrow(name: str, database: Any) -> Any:
-    """A database in the types that JAX takes, at most 32 bits: floats are rounded, whole numbers must fit."""
-    return jax.tree.map(lambda leaf: _of_32_bits(name, np.asarray(leaf)), database)
-
-
-def _of_32_bits(name: str, array: np.ndarray) -> np.ndarray:
-    if array.dtype.itemsize <= 4:
-        return array
-    narrow = {"i": np.int32, "u": np.uint32, "f": np.float32}[array.dtype.kind]
-    with np.errstate(over="ignore"):  # values beyond float32's range become infinite
-        found = array.astype(narrow)
-    if array.dtype.kind != "f" and not np.array_equal(found, array):
-        wrong = array.flat[int(np.argmax(found != array))]
-        raise InputError(name, "whole numbers that 32 bits hold", str(wrong), "encode them as smaller ones")
-    return found

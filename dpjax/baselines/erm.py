@@ -11,7 +11,7 @@ from dpjax.concepts.base import columns_of
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.core import keys, wide
+from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -73,15 +73,19 @@ class ERM(OfClass):
         return None
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The class's bound in `theory.erm`, for one concept (the bound for points covers any number of concepts).
+        """`sample_size_of` for one concept."""
+        return self.sample_size_of(1, privacy, accuracy)
+
+    def sample_size_of(self, k: int, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The class's bound in `theory.erm` at beta / k; that for points covers any number of concepts.
 
         Classes without an order get the union bound over all their concepts.
         """
-        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta) / checks.integer("k", k, 1)
         if self.concepts.size == 1:
             return 1
         if isinstance(self.concepts, Points):
-            return theory.points(alpha, beta)
+            return theory.points(alpha, float(accuracy.beta))
         if isinstance(self.concepts, Thresholds):
             return theory.thresholds(alpha, beta)
         return theory.finite(self.concepts.size, alpha, beta)

@@ -14,7 +14,9 @@ from dpjax.cli.arguments import COMMANDS
 from dpjax.cli.parsing import parse
 from dpjax.cli.statuses import Status
 from dpjax.cli.streams import fit_streams, give_up_output
-from dpjax.core.checks import InputError
+from dpjax.core.checks import RAISED, InputError
+from dpjax.core.logs import say
+from dpjax.core.plain import plain
 
 Answer = tuple[dict[str, Any], Callable[[], None]]
 """The result of a command: an object for --json, and a function that prints it in readable form."""
@@ -39,28 +41,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = importlib.import_module(f"dpjax.cli.{name.replace('-', '_')}")  # lazy: help needs no JAX
         answer, show = module.run(command)
         if command.json:
-            print(json.dumps(answer, allow_nan=False))
+            print(json.dumps(plain(answer), allow_nan=False))
         else:
             show()
         sys.stdout.flush()
     except InputError as error:
-        print(f"{getattr(error, 'trace', '')}dpjax: {error}", file=sys.stderr)
+        say(f"{getattr(error, 'trace', '')}dpjax: {error}")
         return Status.INVALID
     except BrokenPipeError:  # the reader closed standard output
         give_up_output()
-    except Exception as error:  # Python's default status 1 means a refuted claim here
+    except RAISED as error:  # Python's default status 1 means a refuted claim here
+        if command is None and isinstance(error, SystemExit):  # --help, and flags that cannot be read
+            raise
         if not _is_from_outside(error):
-            traceback.print_exc()
+            say(traceback.format_exc())
             return Status.FAULT
         from dpjax.experiments.build import PersonsFault
 
         fault = PersonsFault("your code", error)
-        print(f"{fault.trace}dpjax: {fault}", file=sys.stderr)
+        say(f"{fault.trace}dpjax: {fault}")
         return Status.INVALID
     except KeyboardInterrupt:
         kept = getattr(command, "resumes", False)
         what = "computed results are stored, run the same command to continue" if kept else "nothing was stored"
-        print(f"dpjax: interrupted; {what}", file=sys.stderr)
+        say(f"dpjax: interrupted; {what}")
         return Status.INTERRUPTED
     return _status(answer)
 
@@ -73,7 +77,7 @@ def _status(answer: dict[str, Any]) -> int:
     return next((status for name, status in ends.items() if answer.get(name)), Status.DONE)
 
 
-def _is_from_outside(error: Exception) -> bool:
+def _is_from_outside(error: BaseException) -> bool:
     """Whether the code that raised was called by dpjax and belongs neither to it nor to an installed package."""
     ours, installed = f"{Path(dpjax.__file__).parent}{os.sep}", (sys.prefix, sys.base_prefix, "<")
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]

@@ -1,6 +1,5 @@
 """`dpjax ask`: the learners of a class by their theorems and by measurement."""
 
-import sys
 from typing import Any
 
 from dpjax.cli import Answer
@@ -10,6 +9,7 @@ from dpjax.cli.printing import console
 from dpjax.concepts import Finite, Multiclass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.logs import say
 from dpjax.core.matrices import class_matrix
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.asked_text import show
@@ -67,7 +67,7 @@ def _tasks(command: AskCommand, concepts: Any) -> dict[str, Task] | None:
 
 
 def _tell(text: str) -> None:
-    print(f"dpjax: {text}", file=sys.stderr, flush=True)
+    say(f"dpjax: {text}")
 
 
 def _show(command: AskCommand, found: Asked) -> None:

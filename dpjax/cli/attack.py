@@ -15,7 +15,8 @@ from dpjax.cli.printing import console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder, call, imported, public_names
+from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder, imported, public_names
+from dpjax.experiments.calls import call
 from dpjax.experiments.progress import Estimate
 from dpjax.learners.columns import for_concepts
 
@@ -128,4 +129,4 @@ def _show(command: AttackCommand, attack: CoalitionAttack, report: Report) -> No
         report.words(command.learner),
     ]
     for line in lines:
-        out.print(line, highlight=False, markup=False, soft_wrap=True)
+        out.print(line)

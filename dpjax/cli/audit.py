@@ -20,6 +20,7 @@ from dpjax.cli.tracing import traced
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import failure, replace_file
+from dpjax.core.plain import plain
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.build import LEARNERS, SANITIZERS, Builder, public_names
 from dpjax.experiments.progress import Estimate, Progress
@@ -134,7 +135,7 @@ def _asked(command: AuditCommand, name: str | None, privacy: Privacy) -> dict[st
 
 def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:
     if command.out is not None:
-        replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
+        replace_file(command.out / "audit.json", json.dumps(plain(answer), indent=1, allow_nan=False).encode())
         page = markdown(reports) + f"\n{together(command.confidence)}\n" * command.all
         replace_file(command.out / "audit.md", page.encode())
 
@@ -250,7 +251,7 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
 def markdown(reports: list[Report]) -> str:
     """A Markdown table with one row per claim."""
     lines = ["# Privacy audit", "", "| " + " | ".join(_HEADINGS) + " | evidence |", "|---" * (len(_HEADINGS) + 1) + "|"]
-    lines += ["| " + " | ".join([*_row(report), report.evidence]) + " |" for report in reports]
+    lines += ["| " + " | ".join([*_row(report), report.grounds]) + " |" for report in reports]
     return "\n".join(lines) + "\n"
 
 

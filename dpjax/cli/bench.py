@@ -43,5 +43,5 @@ def _show_roofline(heading: str, heads: list[str], cells: list[list[str]]) -> No
     printed, console = Printed(*heads), screen()
     for row in cells:
         printed.add_row(*row)
-    console.print(heading, markup=False, highlight=False, soft_wrap=True)
+    console.print(heading)
     console.print(printed)

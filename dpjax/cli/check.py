@@ -1,17 +1,18 @@
 """`dpjax check`: the conformance suite on a user's object."""
 
-import sys
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table as Printed
+from rich.text import Text
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CheckCommand
+from dpjax.cli.printing import console
 from dpjax.cli.statuses import Status
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.logs import say
 from dpjax.experiments.build import Builder
 from dpjax.experiments.config import TaskTable, task_of
 from dpjax.experiments.progress import Progress
@@ -49,7 +50,7 @@ def run(command: CheckCommand) -> Answer:
             findings = check_mechanism(found, seconds=command.seconds, **how)
     for one in findings:
         if one.verdict == "error":
-            print(f"{one.check}:\n{one.trace}", file=sys.stderr)
+            say(f"{one.check}:\n{one.trace}")
     counts = {verdict: sum(one.verdict == verdict for one in findings) for verdict in _VERDICTS}
     status = Status.INVALID if counts["error"] else Status.REFUTED if counts["failed"] else Status.DONE
     answer = {"object": command.object, "kind": kind, "counts": counts, "status": status,
@@ -63,18 +64,11 @@ def _task(concepts: Any, command: CheckCommand) -> Any:
 
 
 def _show(name: str, kind: str, counts: dict[str, int], findings: list[Finding]) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)  # files have no width
-    printed = Printed("check", "verdict", "result", "seconds", title=f"{name}: a {kind}")
+    out, printed = console(), Printed("check", "verdict", "result", "seconds", title=f"{name}: a {kind}")
     printed.columns[3].justify = "right"
     for one in findings:
         seen = one.given if one.passed else f"expected {one.expected}, got {one.given}; {one.advice}"
-        printed.add_row(_plain(one.check), f"[{_MARKS[one.verdict]}]{one.verdict}", _plain(seen), f"{one.seconds:.1f}")
-    console.print(printed)
+        printed.add_row(one.check, Text(one.verdict, _MARKS[one.verdict]), seen, f"{one.seconds:.1f}")
+    out.print(printed)
     told = [f"{count} {'errors' if verdict == 'error' else verdict}" for verdict, count in counts.items() if count]
-    console.print(", ".join(told), highlight=False)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
+    out.print(", ".join(told))

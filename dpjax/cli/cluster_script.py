@@ -61,7 +61,7 @@ def run(command: ClusterScriptCommand) -> Answer:
         console = screen()
 
         def say(text: str) -> None:
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            console.print(text)
 
         for path in texts:
             say(f"written: {path}")

@@ -21,7 +21,7 @@ def run(command: CompactCommand) -> Answer:
 
     def show() -> None:
         screen = console()
-        screen.print(f"written: {out}, {rows} trials of {cells} cells", soft_wrap=True, highlight=False)
-        screen.print(f"{before / 1e6:.3g} MB in cells, {after / 1e6:.3g} MB in one file", highlight=False)
+        screen.print(f"written: {out}, {rows} trials of {cells} cells")
+        screen.print(f"{before / 1e6:.3g} MB in cells, {after / 1e6:.3g} MB in one file")
 
     return answer, show

@@ -33,7 +33,7 @@ def run(command: CompareCommand) -> Answer:
                 "same" if pair.same_program else "differs", pair.cells[0][:12],
             )  # fmt: skip
         for devices in sorted({pair.devices for pair in found.pairs}):
-            console.print(" and ".join(devices), markup=False, highlight=False, soft_wrap=True)
+            console.print(" and ".join(devices))
         console.print(printed)
         identical = found.trials - found.differ
         kinds = f"{found.differ} differ, {found.near} of them by one bin of the error"
@@ -46,6 +46,6 @@ def run(command: CompareCommand) -> Answer:
             if count:
                 said.append(f"{count} cells are in {root} only")
         for line in said:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(line)
 
     return answer, show

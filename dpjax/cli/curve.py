@@ -29,7 +29,7 @@ from dpjax.plots.files import check_formats
 
 def run(command: CurveCommand) -> Answer:
     """Runs a study, writes result.json and the figure, and returns the result; ``failed`` lists points that raised."""
-    check_formats(command.formats)
+    formats = check_formats(command.formats)
     look = options_of(command)
     _start(command.devices, command.in_flight)
     if command.time_limit is not None and checks.number("time_limit", command.time_limit) <= 0:
@@ -48,10 +48,10 @@ def run(command: CurveCommand) -> Answer:
             study, command.out, engine=machine, rules=rules, elsewhere=elsewhere, watch=_watched, repair=command.repair
         )
     drawn: list[Path] = []
-    if command.formats and result.data["points"]:
+    if formats and result.data["points"]:
         from dpjax.plots import plot_curve
 
-        drawn = plot_curve(result.data, command.out / "curve", command.formats, **look)
+        drawn = plot_curve(result.data, command.out / "curve", formats, **look)
     answer = result.data | {
         "computed": {"trials": machine.trials, "programs": machine.programs, "compiled": machine.compiled},
         "elsewhere": elsewhere is not None,

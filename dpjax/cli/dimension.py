@@ -51,7 +51,7 @@ def run(command: DimensionCommand) -> Answer:
         out = console()
 
         def say(words: str) -> None:
-            out.print(words, highlight=False, markup=False, soft_wrap=True)
+            out.print(words)
 
         say(f"{len(table)} concepts on {table.shape[1]} elements, labels 0..{labels - 1}")
         if (moved := np.flatnonzero(rows != np.arange(len(rows)))).size:

@@ -64,7 +64,7 @@ def _answer(written: list[Path], rows: dict[str, int], result: Result) -> Answer
     def show() -> None:
         console = screen()
         for path, count in zip(written, rows.values(), strict=True):
-            console.print(f"written: {path}, {count} rows", soft_wrap=True)
+            console.print(f"written: {path}, {count} rows")
         if answer["left"]:
             console.print(f"{answer['left']} curves are not measured yet")
 

@@ -1,6 +1,6 @@
 """Builds the study from a command's file and flags."""
 
-import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from dpjax.experiments import config
 from dpjax.experiments.build import LEARNERS, imported, public_names
 from dpjax.experiments.results import Result
 from dpjax.experiments.study import Study
+from dpjax.experiments.written import read_study
 from dpjax.plots import read_metadata
 
 _TABLES = {
@@ -28,6 +29,7 @@ def study_of(command: Any) -> Study:
     data = {} if command.config is None else read(command.config)
     for table, names in _TABLES.items():
         if given := {name: value for name in names if (value := getattr(command, name, None)) not in (None, ())}:
+            checks.instance(table, data.get(table, {}), Mapping, f"write [{table}]", "a table")
             data[table] = {**data.get(table, {}), **given}
     if command.n:
         data.pop("search", None)
@@ -55,28 +57,18 @@ def read(path: Path) -> dict[str, Any]:
         return config.read_toml(path)
     if path.suffix in _FIGURES:
         found = read_metadata(path).get("config")
-        if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
-            script = f"scripts/{found['script']}.py" if found and "script" in found else "something else"
+        found = found if isinstance(found, Mapping) else {}
+        if not {"task", "settings"} & found.keys():
+            script = f"scripts/{found['script']}.py" if "script" in found else "something else"
             advice = "give another figure, or run the script that drew it"
             raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
-    if (path / "study.json").is_file() and not (path / "result.json").exists():  # prepared, nothing is measured yet
-        return _prepared(path / "study.json")
+    if not os.path.lexists(path / "result.json") and (prepared := read_study(path)) is not None:
+        return prepared
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
     raise InputError("config", kinds, repr(str(path)), "rename it, or check the name")
-
-
-def _prepared(path: Path) -> dict[str, Any]:
-    """The configuration in a store's study.json."""
-    try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        data = getattr(error, "strerror", None) or error
-    if not isinstance(data, dict):
-        raise InputError("config", "a study that was prepared", f"{path}: {data}", "prepare it again")
-    return data
 
 
 def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file, require_new
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, call, concepts_of, parameters
+from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
+from dpjax.experiments.calls import call
 from dpjax.experiments.progress import Estimate
 from dpjax.experiments.reports import about
 from dpjax.experiments.spec import spec_of

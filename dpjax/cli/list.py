@@ -43,7 +43,7 @@ def run(command: ListCommand) -> Answer:
         for row in rows:
             if row["kind"] != kind:
                 kind = row["kind"]
-                out.print(f"\n{kind}", style="bold", markup=False)
+                out.print(f"\n{kind}", style="bold")
             out.print(
                 Padding(Text(row["name"] + row["arguments"], "bold"), (0, 0, 0, 2), expand=False), soft_wrap=False
             )

@@ -7,9 +7,11 @@ from dpjax.cli.arguments import MergeCommand
 from dpjax.cli.printing import console as screen
 from dpjax.cli.statuses import Status
 from dpjax.core.checks import InputError
-from dpjax.core.files import StoreError, read_file, replace_file
+from dpjax.core.documents import sealed
+from dpjax.core.files import StoreError, replace_file
 from dpjax.experiments.cell_files import BrokenCell
 from dpjax.experiments.store import Store
+from dpjax.experiments.written import read_study
 
 STUDY = "study.json"
 
@@ -22,25 +24,27 @@ def run(command: MergeCommand) -> Answer:
     if not command.others:
         raise InputError("others", "at least one store to read", "none", "name the stores after the first one")
     sources = [Store(path, read_only=True) for path in command.others]
+    study = _study(command)
     with Store(command.into) as into:
         rows = {str(source.root): _joined(into, source) for source in sources}
         cells, trials = into.counts()
-    study = _study(command)
+    if study is not None:
+        replace_file(command.into / STUDY, sealed(study))
     refused = [line for row in rows.values() for line in row["refused"]]
     answer = {"cells": cells, "trials": trials, "from": rows, "study": study is not None}
     answer |= {"status": Status.FAILED} if refused else {}
 
     def show() -> None:
         for name, row in rows.items():
-            screen().print(f"{name}: {row['new']} of {row['cells']} cells have new trials", soft_wrap=True)
+            screen().print(f"{name}: {row['new']} of {row['cells']} cells have new trials")
         for line in refused:
-            screen().print(f"not joined: {line}", markup=False, highlight=False, soft_wrap=True)
-        screen().print(f"{command.into}: {cells} cells, {trials} trials", soft_wrap=True)
+            screen().print(f"not joined: {line}")
+        screen().print(f"{command.into}: {cells} cells, {trials} trials")
         if study is not None:
             text = f"the result: dpjax curve {command.into} --out {command.into}"
         else:
             text = f"the stores' studies differ; the result of each: dpjax curve STORE --out {command.into}"
-        screen().print(text, markup=False, highlight=False, soft_wrap=True)
+        screen().print(text)
 
     return answer, show
 
@@ -65,13 +69,9 @@ def _joined(into: Store, source: Store) -> dict[str, Any]:
     return {"cells": len(names), "new": new, "refused": refused}
 
 
-def _study(command: MergeCommand) -> bytes | None:
-    """The study of the joined store; where it has none, that of the others if they agree, which is then written."""
-    place = command.into / STUDY
-    if (own := read_file(place)) is not None:
+def _study(command: MergeCommand) -> dict[str, Any] | None:
+    """The study of the joined store; where it has none, that of the others if they agree."""
+    if (own := read_study(command.into)) is not None:
         return own
-    found = {read_file(path / STUDY) for path in command.others}
-    study = found.pop() if len(found) == 1 else None
-    if study is not None:
-        replace_file(place, study)
-    return study
+    first, *others = map(read_study, command.others)
+    return first if all(one == first for one in others) else None

@@ -6,10 +6,9 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from rich.console import Console
-
 from dpjax.cli import Answer
 from dpjax.cli.arguments import NewCommand
+from dpjax.cli.printing import console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
@@ -54,12 +53,8 @@ def run(command: NewCommand) -> Answer:
     steps = [*here, *(step.format(name=command.name) for step in _STEPS[kind]), test]
 
     def show() -> None:
-        console = Console(highlight=False, markup=False, soft_wrap=True)
-        for path in files:
-            console.print(f"written: {path}")
-        console.print("next:")
-        for step in steps:
-            console.print(f"  {step}")
+        for line in (*(f"written: {path}" for path in files), "next:", *(f"  {step}" for step in steps)):
+            console().print(line)
 
     return {"kind": kind, "name": command.name, "files": [str(path) for path in files], "next": steps}, show
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.attacks.optimum import Optimum, exact_success, goal_of, optimum
+from dpjax.attacks.optimum import Optimum, databases_of, exact_success, goal_of, optimum
 from dpjax.audit.watch import Watch
 from dpjax.cli import Answer
 from dpjax.cli.classes import OptimumCommand
@@ -38,18 +38,28 @@ def run(command: OptimumCommand) -> Answer:
         matrix, command.alpha, k=command.k, proper=command.proper, agnostic=command.agnostic, noise=command.noise
     )
     known = Builder(command.imports, {"concepts": Finite.of(goal.table), "k": command.k}, {"neighboring": relation})
-    others = {text: _built(known, text) for text in command.learners}
-    rows = []
+    others = {text: _built(known, text, command, goal.k) for text in command.learners}
+    tolerance = checks.probability("gap", command.gap)
     for n in command.n:
-        with Estimate() as estimate:
-            found = optimum(
-                goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
-                tolerance=checks.probability("gap", command.gap), watch=_of_rows(n, estimate),
-            )  # fmt: skip
-        rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
+        databases_of(goal, n, privacy, relation)  # a size that is refused ends the command before any is solved
+    rows: list[dict[str, Any]] = []
+    errors: dict[int, Exception] = {}
+    for n in command.n:
+        try:
+            with Estimate() as estimate:
+                found = optimum(
+                    goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
+                    tolerance=tolerance, watch=_of_rows(n, estimate),
+                )  # fmt: skip
+            rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
+        except (InputError, MemoryError) as error:  # the other sizes are solved all the same
+            errors[n] = error
+    if not rows:
+        raise next(iter(errors.values()))
+    failures = [{"n": n, "error": str(error) or type(error).__name__} for n, error in errors.items()]
     answer: dict[str, Any] = {
         "concepts": len(goal.table), "elements": goal.elements, "hypotheses": goal.sizes[0],
-        "relation": command.relation, "rows": rows,
+        "relation": command.relation, "rows": rows, "failures": failures, "failed": len(failures),
     }  # fmt: skip
     return answer, lambda: _show(command, answer)
 
@@ -58,10 +68,14 @@ def _of_rows(n: int, watch: Watch) -> Watch:
     return lambda done, total, what: watch(done, total, f"{what} at most for n = {n}")
 
 
-def _built(known: Builder, text: str) -> Any:
-    """A learner; an InputError names it, since several are compared."""
+def _built(known: Builder, text: str, command: OptimumCommand, k: int) -> Any:
+    """A learner of k concepts under the relation; an InputError names it, since several are compared."""
     try:
-        return known.build("learner", text, LEARNERS)
+        learner = known.build("learner", text, LEARNERS)
+        if learner.neighboring.value != command.relation:
+            given = f"{type(learner).__name__} under {learner.neighboring.value}"
+            raise InputError("learners", f"learners under {command.relation}", given, "leave it out of --learners")
+        return Independent(learner, k) if k > 1 and getattr(learner, "k", 1) != k else learner
     except PersonsFault:
         raise
     except InputError as error:
@@ -70,11 +84,6 @@ def _built(known: Builder, text: str) -> Any:
 
 def _success(learner: Any, found: Optimum, command: OptimumCommand) -> float:
     """The exact worst success of a learner on the cases of an optimum."""
-    if learner.neighboring is not found.databases.neighboring:
-        given = f"{type(learner).__name__} under {learner.neighboring.value}"
-        raise InputError("learners", f"learners under {command.relation}", given, "leave it out of --learners")
-    if found.goal.k > 1 and getattr(learner, "k", 1) != found.goal.k:
-        learner = Independent(learner, found.goal.k)
     n = found.databases.rows
     plan = learner.plan(found.privacy, Accuracy(command.alpha, _BETA), n)
     return exact_success(learner, plan, found.goal, found.databases, found.cases)
@@ -95,7 +104,6 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     out.print(
         f"{answer['concepts']} concepts on {answer['elements']} elements, {answer['hypotheses']} "
         f"{'proper ' * command.proper}hypotheses; learners that are {budget}; success: {_success_means(command)}",
-        highlight=False, markup=False,
     )  # fmt: skip
     names = [*answer["rows"][0]["learners"]]
     table = Table("n", "no private learner above", "learner found", "for all distributions", *names,
@@ -108,12 +116,13 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
             f"{row['variables']} variables, {row['constraints']} constraints", f"{row['seconds']:.1f}",
         )  # fmt: skip
     out.print(table)
+    for failure in answer["failures"]:
+        out.print(f"failed: n = {failure['n']}: {failure['error']}")
     out.print(
         "no private learner above: a bound for every private learner, certified in exact arithmetic. learner found "
         "and others: exact worst success on the program's distributions. for all distributions: a lower bound for the "
         f"learner found; {_NOTHING}: the search over all distributions ended before it had one. "
         "gap: no private learner above, less the learner.",
-        highlight=False, markup=False,
     )  # fmt: skip
 
 

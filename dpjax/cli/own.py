@@ -3,6 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -57,7 +58,7 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
             found = found(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else found()
         except InputError:
             raise
-        except Exception as error:
+        except checks.RAISED as error:
             raise PersonsFault(name, error) from error
     if command.pairs is not None or command.histograms is not None:
         flag = "pairs" if command.pairs is not None else "histograms"
@@ -100,7 +101,7 @@ def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
         if cause is not None and not hasattr(error, "trace") and _through(packages, cause):
             vars(error)["trace"] = own_frames(cause)
         raise
-    except Exception as error:
+    except checks.RAISED as error:
         if _through(packages, error):
             raise PersonsFault(name, error) from error
         raise
@@ -217,7 +218,8 @@ def _given_pairs(path: str) -> Iterator[Any]:
         if isinstance(given, str) or not hasattr(given, "__iter__"):
             got = f"{path}, which gives {_a(type(given).__name__)}"
             raise InputError("pairs", "a function that returns or yields pairs", got, "return a list of pairs")
-        return list(itertools.islice(given, _MOST_PAIRS + 1))
+        some = itertools.islice(given, _MOST_PAIRS + 1)
+        return [deepcopy(pair) for pair in some]  # a generator may yield one array again, changed
 
     if callable(found) and not _optional(signature := _parameters(path, found), list(signature)):
         raise InputError("pairs", "a function without arguments", f"{path}({', '.join(signature)})", "give it defaults")
@@ -225,7 +227,7 @@ def _given_pairs(path: str) -> Iterator[Any]:
         given = listed()
     except InputError:
         raise
-    except Exception as error:
+    except checks.RAISED as error:
         raise PersonsFault(path, error) from error
     if len(given) > _MOST_PAIRS:
         raise InputError("pairs", f"at most {_MOST_PAIRS}", "more", "return or yield fewer")

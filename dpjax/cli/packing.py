@@ -57,4 +57,4 @@ def _show(command: AttackCommand, found: Packed, answer: dict[str, Any]) -> None
     if (answer["no_learner_below"] or 0) > 1:
         lines.append(f"no such private learner is right so often with fewer than {answer['no_learner_below']} rows")
     for line in lines:
-        out.print(line, highlight=False, markup=False, soft_wrap=True)
+        out.print(line)

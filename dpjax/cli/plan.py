@@ -18,7 +18,8 @@ def run(command: PlanCommand) -> Answer:
     for one in what.lines:
         guarantee = one.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem()}
+        assumes = getattr(one.line.setting.learner, "assumes", "")
+        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem(), "assumes": assumes}
         row = {**one.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
         if (below := one.line.below()) is not None:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
@@ -37,33 +38,34 @@ def run(command: PlanCommand) -> Answer:
         out = console()
         for row in rows:
             n = "no theorem for these numbers" if row["theorem"] is None else f"theorem's n = {row['theorem']}"
+            n += f", for {row['assumes']}" if row["theorem"] is not None and row["assumes"] else ""
             title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: {n}"
-            out.print(title, style="bold", markup=False)
+            out.print(title, style="bold")
             if row["why_no_theorem"]:
-                out.print(row["why_no_theorem"], markup=False, highlight=False, soft_wrap=True)
-            out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
+                out.print(row["why_no_theorem"])
+            out.print(row["text"] if row["guarantee"] is not None else "not private")
             if "below" in row:
                 kind = "agnostic " * row["below_agnostic"]
                 below = f"no private {kind}learner below n = {row['below']}: {row['below_by']}"
-                out.print(below, markup=False, highlight=False, soft_wrap=True)
-            out.print(_sentence(row), highlight=False)
+                out.print(below)
+            out.print(_sentence(row))
         about, tiles = "about " * what.estimated, "counted in whole tiles, as if nothing were stored"
-        out.print(f"\nin all      {about}{what.trials} trials, {tiles}", highlight=False)
-        out.print(f"programs    {about}{what.programs}, each compiled once a device", highlight=False)
+        out.print(f"\nin all      {about}{what.trials} trials, {tiles}")
+        out.print(f"programs    {about}{what.programs}, each compiled once a device")
         beside = "for the examples of concurrent trials; the learners' own memory is not included"
-        out.print(f"memory      {what.bytes / 1e6:.1f} MB {beside}", highlight=False)
+        out.print(f"memory      {what.bytes / 1e6:.1f} MB {beside}")
         if what.estimated:
-            out.print(f"estimate    {forecast.RULE}", highlight=False)
+            out.print(f"estimate    {forecast.RULE}")
         if answer["seconds"] is None:
             out.print("time        run again with --time: it compiles and times one tile of each learner")
             return
-        out.print(f"time        about {answer['seconds']:.0f} s on this machine, from", highlight=False)
+        out.print(f"time        about {answer['seconds']:.0f} s on this machine, from")
         for rate in rates:
             speed = f"{rate.compile_seconds:.1f} s a program, {rate.per_second:.3g} rows x concepts a second"
             at = f"one tile at n = {rate.n}, k = {rate.k}"
-            out.print(f"            {rate.learner}: {speed} ({at})", markup=False, highlight=False)
+            out.print(f"            {rate.learner}: {speed} ({at})")
         each = f"about {answer['seconds_per_cell']:.2g} s each: `dpjax cluster-script` takes it as --seconds-per-cell"
-        out.print(f"cells       {what.cells}, {each}", markup=False, highlight=False)
+        out.print(f"cells       {what.cells}, {each}")
 
     return answer, show
 

@@ -29,7 +29,7 @@ def run(command: PlotCommand) -> Answer:
     def show() -> None:
         screen = console()
         for path in drawn:
-            screen.print(f"figure: {path}", soft_wrap=True)
+            screen.print(f"figure: {path}")
 
     return {"figures": drawn}, show
 

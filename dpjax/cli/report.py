@@ -1,6 +1,5 @@
 """`dpjax report`: a result or an audit as one HTML file."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,8 @@ from dpjax.cli import Answer
 from dpjax.cli.printing import console
 from dpjax.cli.sharing import ReportCommand
 from dpjax.core.checks import InputError
-from dpjax.core.files import replace_file
+from dpjax.core.documents import parse_json
+from dpjax.core.files import read_bytes, replace_file
 from dpjax.experiments.results import Result
 from dpjax.reports import audit_page
 
@@ -27,7 +27,7 @@ def run(command: ReportCommand) -> Answer:
     size = out.stat().st_size
 
     def show() -> None:
-        console().print(f"report: {out}, {size / 1e6:.2f} MB", soft_wrap=True, highlight=False)
+        console().print(f"report: {out}, {size / 1e6:.2f} MB")
 
     return {"report": str(out), "bytes": size}, show
 
@@ -42,7 +42,7 @@ def _audit(path: Path) -> dict[str, Any] | None:
             return None
         path = path / "audit.json"
     try:
-        found = json.loads(path.read_text())
+        found = parse_json(read_bytes(path))
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and {"reports", "witness"} & found.keys() else None

@@ -1,18 +1,19 @@
 """`dpjax status`: the requested curves and the content of a result directory."""
 
-import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
 from dpjax.experiments.queue import LEASE, Queue
+from dpjax.experiments.results import Result
 from dpjax.experiments.standing import Standing, standing
 from dpjax.experiments.store import Store
+from dpjax.experiments.written import read_study
 
 _PLACES = ("learner", "k", "epsilon")
 _MOST = 6
@@ -27,8 +28,8 @@ def run(command: StatusCommand) -> Answer:
     if (now := standing(command.out)) is not None:
         answer |= _told(now)
     failures: dict[str, dict[str, Any]] = {}
-    if (asked := _read(command.out / "study.json")) is not None:
-        result = _read(command.out / "result.json") or {}
+    if (asked := read_study(command.out)) is not None:
+        result = Result.load(command.out).data if os.path.lexists(command.out / "result.json") else {}
         same = result.get("config") == asked
         rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}
         seen = {tuple(row[at] for at in _PLACES) for name in ("points", "n_star") for row in rows[name]}
@@ -45,7 +46,7 @@ def run(command: StatusCommand) -> Answer:
         console = screen()
 
         def say(text: str) -> None:
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            console.print(text)
 
         if now is not None:
             _say_standing(say, now)
@@ -111,11 +112,3 @@ def _where(lines: Sequence[Mapping[str, Any]], name: str) -> str:
 
 def _listed(lines: Sequence[Mapping[str, Any]], name: str) -> str:
     return ", ".join(f"{value:g}" for value in dict.fromkeys(line[name] for line in lines))
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    """A JSON object, or None if the file does not exist yet."""
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None

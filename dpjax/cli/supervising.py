@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from dpjax.cli.statuses import Status
+from dpjax.core.logs import say
 from dpjax.experiments.queue import MOST_DEATHS
 
 _LOOK = 0.1
@@ -111,11 +111,9 @@ class _Slot:
             self.status = status if finished else Status.LEFT if ending else Status.FAULT
             if self.status == Status.FAULT and not finished:
                 what = f"{self.useless} worker processes, one after the other, ended and stored nothing"
-                print(
-                    f"dpjax: {what}, the last with status {status}; none is started again", file=sys.stderr, flush=True
-                )
+                say(f"dpjax: {what}, the last with status {status}; none is started again")
             return False
-        print(f"dpjax: a worker process ended with status {status} and is started again", file=sys.stderr, flush=True)
+        say(f"dpjax: a worker process ended with status {status} and is started again")
         self.restarts += 1
         self._begin(True)
         return True

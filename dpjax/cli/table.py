@@ -11,6 +11,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
+from dpjax.core.plain import plain
 from dpjax.experiments import engine, tiles
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import end_of
@@ -18,7 +19,7 @@ from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
 from dpjax.experiments.store import Store
 from dpjax.papers import bns_table as multi_table
-from dpjax.plots.files import FORMATS
+from dpjax.plots.files import check_formats
 from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
@@ -39,8 +40,7 @@ def run(command: TableCommand) -> Answer:
     if not rows:
         titles = "; ".join(row.title for row in paper.rows())
         raise InputError("rows", f"parts of: {titles}", repr(command.rows), "name a part of a title")
-    for name in command.formats:
-        checks.choice("formats", name, FORMATS)
+    formats = check_formats(command.formats)
     if command.devices is not None:
         checks.integer("devices", command.devices, 1, 1024)
     engine.host_devices(command.devices)
@@ -58,9 +58,9 @@ def run(command: TableCommand) -> Answer:
             measured.append(paper.measure(row, cells, say, **asked))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
             answer |= about(config, command.seed, _points(rows, measured))
-            replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
+            replace_file(command.out / "table.json", json.dumps(plain(answer), indent=1, allow_nan=False).encode())
             replace_file(command.out / "table.md", markdown(answer).encode())
-    drawn = plot_table(answer, command.out / "table", command.formats) if command.formats else []
+    drawn = plot_table(answer, command.out / "table", formats) if formats else []
     answer["figures"] = [str(path) for path in drawn]
 
     def show() -> None:

@@ -44,10 +44,10 @@ def _show_papers() -> None:
         table.add_row(one.key, *counts, f"{one.authors} {one.year}, {one.title}")
     out.print(table)
     for status, meaning in RULES.items():
-        out.print(f"{status}: {meaning}", highlight=False)
+        out.print(f"{status}: {meaning}")
     for fault, meaning in FAULTS.items():
-        out.print(f"corrected ({fault}): {meaning}", highlight=False)
-    out.print("`dpjax theorem PAPER` lists its items, `dpjax theorem PAPER:NUMBER` shows one", highlight=False)
+        out.print(f"corrected ({fault}): {meaning}")
+    out.print("`dpjax theorem PAPER` lists its items, `dpjax theorem PAPER:NUMBER` shows one")
 
 
 def _show_paper(paper: Paper) -> None:

@@ -9,6 +9,7 @@ from dpjax.audit.watch import Watch
 from dpjax.cli.arguments import AuditCommand
 from dpjax.cli.own import load
 from dpjax.concepts import Domain, Points
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.build import LEARNERS, Builder, PersonsFault
@@ -52,6 +53,6 @@ def _learner(name: str, command: AuditCommand) -> Any:
             found = found(concepts, _CONCEPTS if command.k is None else command.k) if given else found()
         except InputError:
             raise
-        except Exception as error:
+        except checks.RAISED as error:
             raise PersonsFault(name, error) from error
     return found

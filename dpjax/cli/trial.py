@@ -14,6 +14,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import config, errors
+from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.columns import LINE
 from dpjax.experiments.reproduce import Reproduced, reproduce
@@ -47,7 +48,7 @@ def run(command: TrialCommand) -> Answer:
     def shown() -> None:
         show()
         for name, text in kept.items():
-            screen().print(f"{name}: {text}", highlight=False)
+            screen().print(f"{name}: {text}")
 
     return answer, shown
 
@@ -64,8 +65,8 @@ def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
         return {"note": "the result has no such trial; this one is new"}
     try:
         with Store(path if path.is_dir() else path.parent, read_only=True) as store:
-            byte = store.cell(found[0]["cell"]).rows["outcome"][answer["trial"]]
-    except InputError:
+            byte = outcomes_of(store.cell(found[0].get("cell", "")).rows)[answer["trial"]]
+    except (InputError, IndexError):
         return {"note": "the trials of the result are not stored here"}
     same = errors.successes(byte, answer["alpha"]) == answer["success"]
     return {"stored": "the same outcome" if same else "ANOTHER outcome: floats were rounded differently"}
@@ -78,13 +79,15 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
         words = " ".join(command.learners) or "none"
         raise InputError("learners", "one name", words, f"choose by --learners one of{known}")
     (name,) = command.learners
+    checks.instance("settings", data["settings"], dict, "give the figure as it was drawn", "points by name")
+    seed = checks.integer("seed", data.get("seed"), 0, 2**32 - 1)
     setting = config.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
     given = {"k": command.k, "epsilon": command.epsilon}
     if used := [key for key, value in given.items() if value]:
         raise InputError(used[0], "none, since the point has its own", str(given[used[0]]), "leave it out")
     if len(command.n) > 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)), "give --n 512, or leave it out")
-    return name, replace(setting, n=command.n[0]) if command.n else setting, int(data["seed"])
+    return name, replace(setting, n=command.n[0]) if command.n else setting, seed
 
 
 def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
@@ -106,7 +109,7 @@ def _show(answer: dict[str, Any], found: Reproduced) -> None:
     console = screen()
 
     def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(text)
 
     named = f"{answer['learner']}, k = {answer['k']}, epsilon = {answer['epsilon']:g}"
     say(f"{named}, n = {answer['n']}, trial {answer['trial']}")

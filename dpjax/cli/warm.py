@@ -1,6 +1,5 @@
 """`dpjax warm`: the programs of a study, compiled ahead of time."""
 
-import sys
 import time
 
 import jax
@@ -11,6 +10,7 @@ from dpjax.cli.flags import study_of
 from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.logs import say
 from dpjax.experiments import engine
 from dpjax.experiments.warming import warm
 from dpjax.experiments.work import threads_for
@@ -35,7 +35,7 @@ def run(command: WarmCommand) -> Answer:
         nonlocal last
         if time.monotonic() - last > _EVERY:
             last = time.monotonic()
-            print(f"dpjax: {done} of {of} points looked at", file=sys.stderr, flush=True)
+            say(f"dpjax: {done} of {of} points looked at")
 
     with engine.Engine() as machine:
         found = warm(study, machine, threads, tell)
@@ -46,8 +46,8 @@ def run(command: WarmCommand) -> Answer:
     def show() -> None:
         known = found.programs - found.compiled
         text = f"{found.programs} programs: {found.compiled} compiled, {known} were there, {answer['seconds']:.1f} s"
-        screen().print(f"{text}; in {folder}", markup=False, highlight=False, soft_wrap=True)
+        screen().print(f"{text}; in {folder}")
         for curve, n, error in found.failures:
-            screen().print(f"failed: {curve}, n = {n}: {error}", markup=False, highlight=False, soft_wrap=True)
+            screen().print(f"failed: {curve}, n = {n}: {error}")
 
     return answer, show

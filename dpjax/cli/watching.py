@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dpjax.cli.statuses import Status
+from dpjax.core.logs import say
 from dpjax.experiments.work import Worker
 
 _GRACE, _LOOK = 5.0, 1.0
@@ -68,8 +68,7 @@ def watched(worker: Worker, max_seconds: float | None = None, parent: int | None
                     text = f"one program of it ran for more than {limit:g} seconds, the time limit of a cell"
                     with suppress(Exception):
                         worker.give_up(item, text)
-                    print(f"dpjax: {item}: {text}; recorded as failed, run again for the others", file=sys.stderr)
-                    sys.stderr.flush()
+                    say(f"dpjax: {item}: {text}; recorded as failed, run again for the others")
                     os._exit(Status.LEFT)
 
     thread = threading.Thread(target=look, daemon=True)

@@ -1,6 +1,5 @@
 """`dpjax work`: computes what is left of a study, as one of many processes."""
 
-import json
 import os
 import subprocess
 import sys
@@ -18,8 +17,9 @@ from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.cores import cores
-from dpjax.core.files import StoreError, read_file
+from dpjax.core.files import StoreError
 from dpjax.experiments.queue import Queue, shard_of
+from dpjax.experiments.written import read_study
 
 _PAUSE = 0.2
 
@@ -42,20 +42,16 @@ def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
     end = time.monotonic() + patience
     while True:
         try:
-            data = read_file(store / "study.json")
-            if data is None:
-                advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
-                raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
-            return json.loads(data)
-        except NotADirectoryError as error:
-            raise StoreError(
-                "store", "a folder with a study", str(store), "give the folder of `curve --out`"
-            ) from error
-        except (OSError, json.JSONDecodeError) as error:
+            found = read_study(store)
+        except StoreError:
             if time.monotonic() > end:
-                given = f"{store}: {error}"
-                raise StoreError("store", "a store whose study.json is whole", given, "prepare it again") from error
-        time.sleep(_PAUSE)
+                raise
+            time.sleep(_PAUSE)
+            continue
+        if found is None:
+            advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
+            raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
+        return found
 
 
 def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str], bool]) -> Answer:
@@ -151,6 +147,6 @@ def _started(command: WorkCommand) -> Answer:
         by = "1 process" if command.processes == 1 else f"{command.processes} processes"
         text = f"{answer['trials']} trials computed here by {by}{again}{left}"
         failed = f"; {answer['failed']} cells failed, see dpjax status {command.store}" if answer["failed"] else ""
-        screen().print(text + failed, soft_wrap=True)
+        screen().print(text + failed)
 
     return answer, show

@@ -8,20 +8,35 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+_LONGEST = 2000
 _MANY = 24  # names: more are not listed beside a suggestion
+RAISED = (Exception, SystemExit)
+"""What user code may raise: sys.exit(0) in it must not end a command as if the command had succeeded."""
 
 
 class InputError(ValueError):
-    """Invalid user input. The command line prints the message and exits with status 2."""
+    """Invalid user input. The command line prints the message and exits with status 2.
 
-    def __init__(self, name: str, expected: str, given: str, advice: str):
+    name, expected, given, advice: the message says each; or the whole message alone.
+    """
+
+    def __init__(self, name: str, expected: str = "", given: str = "", advice: str = ""):
         given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # memory addresses are noise in a message
+        given, advice = (f"{text[:_LONGEST]} ..." if len(text) > _LONGEST else text for text in (given, advice))
         self.name, self.expected, self.given, self.advice = name, expected, given, advice
-        super().__init__(f"{name}: expected {expected}, got {given}; {advice}")
+        super().__init__(f"{name}: expected {expected}, got {given}; {advice}" if expected else name)
 
 
 class NoTheoremError(InputError):
     """No theorem says how many rows a learner with these numbers needs; the learner itself runs, and n* is measured."""
+
+
+def rows(n: int, most: int, what: str, error: type[InputError] = InputError) -> int:
+    """n, or ``error`` if it is more than the ``most`` rows that ``what`` accepts with its plan."""
+    if n > most:
+        raise error("n", f"at most {most} rows, the most that {what} accepts with this plan", str(n),
+                    "relax epsilon, alpha or beta, or take fewer rows")  # fmt: skip
+    return n
 
 
 def number(name: str, value: Any) -> float:

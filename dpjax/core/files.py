@@ -1,5 +1,7 @@
 """Files that several processes, on several hosts, write and read at the same time. POSIX only.
 
+What is read may come from anybody: `read_bytes` opens regular files only, and looks at the size before it reads.
+
 Nothing here takes a lock: a file appears whole, under its name, or not at all. On network file systems a new file may
 be seen late, a read may fail with ESTALE, and times are the server's; directories that cannot be synced are left to
 the file system.
@@ -21,6 +23,9 @@ _UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, err
 _TEMPORARY = ".tmp-"
 _OLD = 3600.0  # seconds after which a temporary file belongs to a dead process
 _ATTEMPTS, _PAUSE = 5, 0.05
+LARGEST = 1 << 28
+"""Bytes of the largest file that is read, 256 MiB, where no other limit is given."""
+_CHUNK = 1 << 20
 
 _T = TypeVar("_T")
 
@@ -90,10 +95,47 @@ def _linked(temporary: Path, path: Path) -> bool:
     return True
 
 
-def read_file(path: Path) -> bytes | None:
-    """The content, None if there is no such file. OSError if it cannot be read, after a few attempts if it is stale."""
+def is_name(path: Path | str | os.PathLike[str]) -> bool:
+    """Whether the system can have a file of this name: of encodable characters, none of them null."""
     try:
-        return _attempted(path.read_bytes)
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def read_bytes(path: Path | str, limit: int = LARGEST) -> bytes:
+    """The content of a regular file of at most ``limit`` bytes; OSError for any other.
+
+    Pipes and devices are not waited for, and nothing is read of a file that is too large. A few attempts if it is
+    stale.
+    """
+    return _attempted(lambda: _content(path, limit))
+
+
+def _content(path: Path | str, limit: int) -> bytes:
+    if not is_name(path):
+        raise OSError(errno.EINVAL, "no name of a file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+            raise OSError(errno.EINVAL, f"{what}, no regular file")
+        data, size = bytearray(), found.st_size
+        while size <= limit and (chunk := os.read(descriptor, _CHUNK)):
+            data += chunk
+            size = max(size, len(data))
+        if size > limit:
+            raise OSError(errno.EFBIG, f"{size} bytes, beyond the limit of {limit}")
+        return bytes(data)
+    finally:
+        os.close(descriptor)
+
+
+def read_file(path: Path, limit: int = LARGEST) -> bytes | None:
+    """`read_bytes`; None if there is no such file."""
+    try:
+        return read_bytes(path, limit)
     except FileNotFoundError:
         return None
 
@@ -138,6 +180,9 @@ def names_in(folder: Path) -> list[str]:
         return [name for name in _attempted(lambda: os.listdir(folder)) if not name.startswith(_TEMPORARY)]
     except FileNotFoundError:
         return []
+    except NotADirectoryError as error:
+        given, advice = f"{folder}, which is none", "move it away, or choose another directory"
+        raise StoreError("store", "a folder", given, advice) from error
 
 
 def remove_file(path: Path) -> None:

@@ -7,6 +7,7 @@ from dpjax.core.checks import InputError
 
 LARGEST = 1 << 28  # entries of a matrix of labels
 LARGEST_LABEL = (1 << 63) - 1
+_LARGEST_FLOAT = 1 << 53  # whole numbers that float64 holds exactly
 
 
 def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.ndarray:
@@ -15,11 +16,13 @@ def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.nda
     labels: if given, the labels are below it. elements: the least N.
     """
     table = _table_of(matrix)
+    if table.ndim == 2 and np.issubdtype(table.dtype, np.floating):  # as np.loadtxt reads whole numbers
+        if (wrong := np.argwhere(~((np.abs(table) <= _LARGEST_FLOAT) & (np.floor(table) == table)))).size:
+            row, column = wrong[0]
+            advice = "number the labels from 0"
+            raise InputError(f"label in row {row}, column {column}", "a whole number", str(table[row, column]), advice)
+        table = table.astype(np.int64)
     whole = table.dtype == bool or np.issubdtype(table.dtype, np.integer)
-    if table.ndim == 2 and np.issubdtype(table.dtype, np.floating) and (wrong := np.argwhere(table % 1 != 0)).size:
-        row, column = wrong[0]
-        advice = "number the labels from 0"
-        raise InputError(f"label in row {row}, column {column}", "a whole number", str(table[row, column]), advice)
     if table.ndim != 2 or not len(table) or table.shape[1] < elements or not whole:
         least = "a row or more" if not elements else "a row and a column or more"
         raise _no_matrix(f"a two-dimensional table of whole numbers with {least}", f"{table.shape} of {table.dtype}")

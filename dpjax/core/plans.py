@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jax.tree_util import register_dataclass
 
-from dpjax.core import checks
+from dpjax.core import checks, html
 from dpjax.core.checks import InputError
 
 Spends = Literal["pure", "bounded range", "approximate"]
@@ -28,6 +28,7 @@ Number = Any
 """A leaf: NumPy ``float32[]`` or ``int32[]`` on the host, a traced array in a program."""
 STATIC: dict[str, Any] = {"static": True}
 """``field(metadata=STATIC)`` makes a plan's field static."""
+_MOST_SHOWN = 8  # entries of an array
 _RATIO = 16 ** (1 / 3)
 _Plan = TypeVar("_Plan")
 
@@ -53,7 +54,25 @@ def plan_type(kind: type[_Plan]) -> type[_Plan]:
             check(self)
 
     kind.__post_init__ = checked  # type: ignore[attr-defined]
+    kind._repr_html_ = _html  # type: ignore[attr-defined]
     return register_dataclass(dataclass(frozen=True, eq=False)(kind))
+
+
+def _html(plan: Any) -> str:
+    """A plan in a notebook: its numbers, and its structure."""
+    rows = [
+        (field.name, _shown(getattr(plan, field.name)), "structure" if field.metadata.get("static") else "number")
+        for field in fields(plan)
+    ]
+    return html.table([html.Column("field", "text"), html.Column("value", "text"), html.Column("kind", "text")], rows,
+                      type(plan).__name__)  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    if hasattr(value, "_repr_html_"):
+        return html.Markup(value._repr_html_())
+    large = getattr(value, "size", 0) > _MOST_SHOWN
+    return f"{value.dtype}{list(value.shape)}" if large else str(value)
 
 
 def _structural(value: Any) -> bool:

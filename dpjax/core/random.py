@@ -171,20 +171,24 @@ class GeometricTable:
     nonzero: Array
 
 
+MOST_LEVELS = 31
+"""Digits of a draw, which is an int32."""
+
+
 def geometric_table(scale: float, levels: int | None = None) -> GeometricTable:
     """The table for ratio q = exp(-1/scale), computed on the host to 60 digits.
 
     scale: > 0, the scale of the discrete Laplace law (sensitivity / epsilon).
     The survival function is accurate to 1e-3 up to 36 scales, as for the other samplers.
 
-    levels: number of digits, at most 31; by default all with a nonzero threshold, so that nothing is truncated. Static:
-        set it to sweep scales without recompiling. Fewer digits truncate the tail.
+    levels: number of digits, at most `MOST_LEVELS`; by default all with a nonzero threshold, so that nothing is
+        truncated. Static: set it to sweep scales without recompiling. Fewer digits truncate the tail.
     """
     if not (isfinite(scale) and scale > 0):
         raise InputError("scale", "a finite number > 0", repr(scale), "use sensitivity / epsilon")
     needed = max(1, ceil(log2(45.0 * scale)) + 1)
     levels = needed if levels is None else levels
-    if levels > 31:
+    if max(levels, needed) > MOST_LEVELS:
         raise InputError("scale", "at most 2e7, so that draws fit in int32", repr(scale), "use a larger epsilon")
     with localcontext() as context:
         context.prec = 60
@@ -195,7 +199,8 @@ def geometric_table(scale: float, levels: int | None = None) -> GeometricTable:
             return [value >> 32, value & 0xFFFFFFFF]
 
         q = (-inverse).exp()
-        digits = [threshold(1 / (1 + (inverse * 2**i).exp())) for i in range(levels)]
+        digits = [threshold(1 / (1 + (inverse * 2**i).exp())) for i in range(min(levels, needed))]
+        digits += [[0, 0]] * (levels - needed)
         nonzero = threshold(2 * q / (1 + q))
     return GeometricTable(jnp.asarray(np.array(digits, np.uint32)), jnp.asarray(np.array(nonzero, np.uint32)))
 

@@ -20,6 +20,7 @@ REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 _ROUNDS = 6
 _DRAWS, _ROWS = 4, 12
 _START = 1e-4  # the smallest probability of an event whose probability a row increases
+_UNLIKELY = 20.0  # minus the log-odds of an event whose probability grows by nearly epsilon
 _LIKELY = 0.88  # base measure of the functions that cover a row
 
 Claim = Callable[[float, float], Guarantee]
@@ -69,7 +70,7 @@ def accounting_targets() -> list[Target]:
         _target("LaplaceNoise", lambda e, d: rules.LaplaceNoise(1 / e).guarantee(d), _two_sided),
         _target("DiscreteLaplaceNoise", lambda e, d: rules.DiscreteLaplaceNoise(1 / e).guarantee(d), _two_sided),
         _target("ExponentialSelection", lambda e, d: rules.ExponentialSelection(e).guarantee(d),
-                lambda e, d: _chain(e, 0.0, 1), "exponential_guarantee"),
+                lambda e, d: _selected(e), "exponential_guarantee"),
         _target("set_cover_guarantee", lambda e, d: rules.set_cover_guarantee(e / 3, _ROUNDS, d, 2, ADD),
                 lambda e, d: _covering(e / 3, _ROUNDS), relation=ADD),
     ]  # fmt: skip
@@ -114,6 +115,12 @@ def _chain(epsilon: float, delta: float, steps: int) -> np.ndarray:
         likely.append(min(math.exp(epsilon) * likely[-1] + delta, 1 - math.exp(-epsilon) * (1 - likely[-1] - delta)))
     column = np.array(likely)
     return np.stack([column, 1 - column], axis=1)
+
+
+def _selected(epsilon: float) -> np.ndarray:
+    """An unlikely candidate of the exponential mechanism, and the same with its log-odds increased by epsilon."""
+    column = expit(np.array([0.0, epsilon]) - _UNLIKELY)
+    return np.stack([column, expit(_UNLIKELY - np.array([0.0, epsilon]))], axis=1)
 
 
 def _mixed(laws: np.ndarray, weights: Any) -> np.ndarray:

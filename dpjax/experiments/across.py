@@ -16,9 +16,11 @@ import numpy as np
 from dpjax.core import intervals
 from dpjax.core.checks import InputError
 from dpjax.experiments import errors
+from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.cells import APART
 from dpjax.experiments.results import Result
 from dpjax.experiments.store import Cell, Store, canonical
+from dpjax.experiments.written import PointCell, check
 
 WHERE = ("device", "versions", "program", "block", "tile")
 """The parts of a configuration that say where and how a point was computed, not which point it is."""
@@ -122,6 +124,8 @@ def _points(root: Path | str) -> dict[str, list[Cell]]:
     found = defaultdict(list)
     with Store(root, read_only=True) as store:
         for cell in store.iter_cells():
+            outcomes_of(cell.rows)
+            check(PointCell, f"cell {cell.hash[:12]}", cell.config, "compare stores of studies")
             point = {key: value for key, value in cell.config.items() if key not in WHERE}
             found[canonical(point)].append(cell)
     return found
@@ -133,12 +137,12 @@ def _labels(root: Path | str) -> dict[str, tuple[str, float | None]]:
     They only decorate the comparison, so a result that cannot be read is no reason to refuse it.
     """
     names: dict[str, list[tuple[str, float]]] = defaultdict(list)
-    with suppress(InputError, LookupError, TypeError, ValueError):
+    with suppress(InputError):
         found = Result.load(root).data
         for row in found["points"]:
-            names[row["cell"]].append((str(row["learner"]), float(row["epsilon"])))
+            names[row.get("cell", "")].append((str(row["learner"]), float(row["epsilon"])))
         for row in found["n_star"]:
-            for cell in row["cells"].values():
+            for cell in row.get("cells", {}).values():
                 names[cell].append((str(row["learner"]), float(row["epsilon"])))
     return {cell: _joined(lines) for cell, lines in names.items()}
 

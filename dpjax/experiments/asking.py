@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
-from dpjax.experiments.asked_text import text
+from dpjax.experiments.asked_text import as_html, text
 from dpjax.experiments.candidates import candidates
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.n_star import cells_in
@@ -61,6 +61,10 @@ class Asked:
         """Both learners, the bound, and a table of the learners that compete, without `refused`."""
         return text(self)
 
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return as_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         theorem, measured = self.by_theorem, self.by_measurement
@@ -113,7 +117,7 @@ def ask(
                 entries.append(entry_of(one, goal, neighboring))
             except InputError as error:
                 refused[one.name] = str(error)
-            except Exception as error:  # code that raises: the others compete all the same
+            except checks.RAISED as error:  # code that raises: the others compete all the same
                 refused[one.name] = f"{type(error).__name__}: {error}"
                 failed.append(one.name)
     entries.sort(key=lambda one: (one.theorem is None, one.theorem or 0))

@@ -5,24 +5,25 @@ concepts = {use = "Points", domain = "2**32"}     or     concepts = "Points(2**3
 A parameter annotated as a function or a class takes the name of one: binary = "KLN", binary = "module:function".
 """
 
-import ast
 import importlib
 import inspect
-import re
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.experiments.calls import call
 from dpjax.experiments.matrices import is_matrix_file, read_class, read_matrix
-from dpjax.experiments.numbers import arithmetic, whole_number
+from dpjax.experiments.names import PACKAGES, denoted, is_value, public_module, values_of
+from dpjax.experiments.numbers import whole_number
 from dpjax.experiments.packed import unpacked
 from dpjax.experiments.signatures import hints_of, is_callable, kinds_of, makers_of, words_of
 
@@ -31,34 +32,41 @@ from dpjax.experiments.signatures import hints_of, is_callable, kinds_of, makers
 class Kind:
     """What a name without a module prefix may stand for.
 
-    rooms: modules with public names. members: those of the objects that the name makes; () for anything. read: what
-    makes one of a file of labels, where the path of such a file may stand in place of a name.
+    rooms: modules with public names. noun: for messages. members: those of the objects that the name makes; () for any
+    value, see `names.is_value`, or anything with the members of another kind. read: what makes one of a file of labels,
+    where the path of such a file may stand in place of a name.
     """
 
     rooms: tuple[str, ...]
+    noun: str
     members: tuple[str, ...] = ()
     read: Callable[[Path], Any] | None = None
 
     def made_by(self, found: Any) -> bool:
-        """Whether ``found`` makes one: a class with these members, or a function annotated to return one."""
-        if not isinstance(found, type):
-            made = getattr(found, "__annotations__", {}).get("return")
-            return not self.members or (isinstance(made, type) and self.made_by(made))
-        abstract = getattr(found, "_is_protocol", False) or inspect.isabstract(found)
-        return not abstract and all(hasattr(found, member) for member in self.members)
+        """Whether a call of ``found`` makes one: a class with these members, or a function annotated to return one."""
+        abstract = isinstance(found, type) and (getattr(found, "_is_protocol", False) or inspect.isabstract(found))
+        return not abstract and any(map(self.has, values_of(found)))
+
+    def has(self, thing: Any) -> bool:
+        """Whether a class, or an object, has the members of this kind."""
+        if self.members:
+            return all(hasattr(thing, member) for member in self.members)
+        return is_value(thing) or any(kind.has(thing) for kind in _NOUNS)
 
 
-CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), ("predict", "error"), read_class)
-DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), ("draw", "total"))
-LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), ("learn", "plan"))
-TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
-SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
-LISTS = Kind(("dpjax.lists",), ("names", "plan"))
-REPRESENTATIONS = Kind(("dpjax.learners.representations",), ("draw", "errors", "member"))
-CODES = Kind(("dpjax.attacks.codes",), ("generate", "trace"))
-MATRICES = Kind(("dpjax.dimensions.families",), read=read_matrix)
-_NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS
-ANY = Kind(tuple(room for kind in _NOUNS for room in kind.rooms))
+CONCEPTS = Kind(
+    ("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict", "error"), read_class
+)
+DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), "a distribution", ("draw", "total"))
+LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), "a Learner", ("learn", "plan"))
+TASKS = Kind(("dpjax.experiments.hard",), "a Task", ("draw", "draw_targets"))
+SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", ("plan",))
+LISTS = Kind(("dpjax.lists",), "a list learner", ("names", "plan"))
+REPRESENTATIONS = Kind(("dpjax.learners.representations",), "a representation", ("draw", "errors", "member"))
+CODES = Kind(("dpjax.attacks.codes",), "a fingerprinting code", ("generate", "trace"))
+MATRICES = Kind(("dpjax.dimensions.families",), "a matrix", read=read_matrix)
+_NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS, CODES
+ANY = Kind(tuple(room for kind in _NOUNS[:-1] for room in kind.rooms), "a dataclass or an array")
 _OF_PARAMETER = {"matrix": MATRICES}
 """What names stand for in the arguments of parameters of these names; in those of others, for `ANY`."""
 
@@ -70,6 +78,9 @@ class PersonsFault(InputError):
         self.trace = own_frames(error)
         given = f"{type(error).__name__}: {error}"
         super().__init__(name, "code that runs", given, "correct it; its traceback is above")
+
+    def __reduce__(self) -> Any:
+        return InputError, (str(self),), vars(self)  # pickled without the error, which may not be picklable
 
 
 def own_frames(error: BaseException) -> str:
@@ -88,15 +99,17 @@ class Builder:
     """Builds objects.
 
     Args:
-      imports: user modules that may be used, as named by ``--import``. No other module is imported.
+      imports: user modules that may be used, as named by ``--import``. No other module is imported; see `names`.
       given: values for parameters of these names that have no default and are not in the configuration, such as
         ``concepts``; positional arguments skip them.
       instead: the same for parameters with a default, which it replaces; positional arguments do not skip these.
+      trusted: whether a person wrote every text for this call, so that functions without annotations may be called.
     """
 
     imports: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     instead: Mapping[str, Any] = field(default_factory=dict)
+    trusted: bool = False
 
     def knowing(self, **given: Any) -> "Builder":
         """A copy with further values for parameters."""
@@ -121,47 +134,65 @@ class Builder:
         if not isinstance(spec, Mapping):
             return spec
         if "fields" in spec:
-            return self._literal(name, spec)
+            return self._literal(name, spec, kind)
         if "array" in spec or "bytes" in spec:
             return unpacked(spec)
         if "name" in spec:
-            return self.find(name, str(spec["name"]), kind)
+            return self.function(name, str(spec["name"]), kind)
         if "use" not in spec:
             raise InputError(name, "a table with use = NAME", f"keys {', '.join(map(str, spec)) or 'none'}", "add use")
         arguments = {key: value for key, value in spec.items() if key not in ("use", "arguments")}
-        return self._make(name, self.find(name, str(spec["use"]), kind), spec, arguments)
+        return self._make(name, self.find(name, str(spec["use"]), kind), spec, arguments, kind)
 
     def make(self, name: str, path: str, found: Any, values: Mapping[str, Any]) -> Any:
         """An object of a class or function, written ``path`` in messages, from some values and those that are given."""
-        return self._make(name, found, {"use": path}, dict(values))
+        return self._make(name, found, {"use": path}, dict(values), ANY)
 
     def find(self, name: str, path: str, kind: Kind = ANY) -> Any:
-        """The object named by "Name" or "module:object"."""
+        """The object named by "Name" or "module:object", of those that `names.denoted` allows; it is not called."""
         module, colon, inner = path.partition(":")
+        packages = (*PACKAGES, *self.imports)
         if not colon:
-            return _public(name, path, kind)
-        return _attribute(name, self._module(name, module), inner, path)
+            return denoted(name, _public(name, path, kind), path, path, packages)
+        return denoted(name, self._module(name, module), inner, path, packages)
+
+    def function(self, name: str, path: str, kind: Kind = ANY) -> Any:
+        """A class or function that dpjax will call, named by ``path``: see `names`. kind: of what it returns."""
+        found = self.find(name, path, kind)
+        outside = not getattr(found, "__module__", "dpjax").startswith("dpjax.")
+        if not (kind.made_by(found) or (kind is ANY and outside)):
+            raise _unfit(name, path, found, kind)
+        return found
 
     def _module(self, name: str, module: str) -> Any:
-        if module not in self.imports and f"{module}.py" in self.imports:
+        if module in self.imports:
+            return imported(module)
+        if f"{module}.py" in self.imports:
             raise InputError("import", f"the module's name, {module}", f"{module}.py", "leave out .py")
-        if module not in self.imports and module.split(".")[0] != "dpjax":
-            if module == "__main__":
-                advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
-                raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
-            raise InputError(
-                name, "a module named by --import", repr(module),
-                f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
-                f"imports=[{module!r}]): a configuration alone runs no code",
-            )  # fmt: skip
-        return imported(module)
+        if module.split(".")[0] == "dpjax":
+            if (public := public_module(module)) is None:
+                kinds = f"a module in {', '.join(PACKAGES)}"
+                raise InputError(name, kinds, repr(module), "a configuration names the objects of these only")
+            return public
+        if module == "__main__":
+            advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
+            raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
+        raise InputError(
+            name, "a module named by --import", repr(module),
+            f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
+            f"imports=[{module!r}]): a configuration alone runs no code",
+        )  # fmt: skip
 
-    def _make(self, name: str, found: Any, spec: Mapping[str, Any], named: dict) -> Any:
+    def _make(self, name: str, found: Any, spec: Mapping[str, Any], named: dict, kind: Kind) -> Any:
         path, positional = str(spec["use"]), list(spec.get("arguments", ()))
         if not callable(found):
             if positional or named:
                 raise InputError(name, "no arguments for an object", repr(path), "leave them out")
             return found
+        if not (kind.made_by(found) or self.trusted):
+            if not positional and not named and kind.members and kind.has(found) and not isinstance(found, type):
+                return found
+            raise _unfit(name, path, found, kind)
         outside = not getattr(found, "__module__", "dpjax").startswith("dpjax")
         try:
             signature, hints = inspect.signature(found), hints_of(found)
@@ -196,14 +227,14 @@ class Builder:
             return found(**values)
         except InputError:
             raise
-        except Exception as error:
+        except checks.RAISED as error:
             if outside:
                 raise PersonsFault(name, error) from error
             raise InputError(
                 name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
             ) from error
 
-    def _literal(self, name: str, value: Any) -> Any:
+    def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
         """What `spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
         if isinstance(value, list):
             return tuple(self._literal(f"{name}[{i}]", one) for i, one in enumerate(value))
@@ -211,14 +242,21 @@ class Builder:
             return value
         if "fields" in value:
             found, own = self.find(name, str(value["use"])), dict(value["fields"])
+            if not (isinstance(found, type) and is_value(found) and kind.made_by(found)):
+                raise _unfit(name, str(value["use"]), found, kind)
             made = {key: self._literal(f"{name}.{key}", one) for key, one in own.items()}
             try:
                 return found(**made)
-            except TypeError as error:
+            except InputError:
+                raise
+            except Exception as error:
                 given, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
                 raise InputError(name, f"{value['use']} with {', '.join(own)}", given, advice) from error
         if "enum" in value:
-            return self.find(name, str(value["enum"]))[value["member"]]
+            members = self.find(name, str(value["enum"]))
+            if not (isinstance(members, type) and issubclass(members, Enum)):
+                raise InputError(name, "an Enum", repr(value["enum"]), "check the name")
+            return members[checks.choice(f"{name}.member", value["member"], members.__members__)]
         if "set" in value:
             return frozenset(self._literal(name, one) for one in value["set"])
         if "float" in value:
@@ -241,7 +279,8 @@ class Builder:
         if str in kinds and isinstance(value, str):
             return value
         if isinstance(value, str) and "(" not in value and any(map(is_callable, kinds)):
-            return self.find(name, value.strip(), kind)
+            returned = [made for own in kinds if is_callable(own) for made in get_args(own)[-1:]]
+            return self.function(name, value.strip(), next(filter(None, map(kind_of, returned)), kind))
         if isinstance(value, str):
             if kind.read is not None and is_matrix_file(value):
                 return kind.read(Path(value))
@@ -272,62 +311,8 @@ def imported(module: str) -> Any:
             advice = "run in the folder that holds it, or put that folder on PYTHONPATH"
             raise InputError("import", "a module that can be found", repr(module), advice) from None
         raise PersonsFault(f"module {module}", error) from error
-    except Exception as error:
+    except checks.RAISED as error:
         raise PersonsFault(f"module {module}", error) from error
-
-
-def call(name: str, text: str) -> dict[str, Any]:
-    """{"use": ..., "arguments": [...], ...} from "Name(1, key=2)" or "module:Name(...)"; no code is run.
-
-    Arguments may be names and calls of the same kinds.
-    """
-    head, parenthesis, rest = text.strip().partition("(")
-    if not parenthesis:
-        return {"use": head}
-    try:
-        node = ast.parse(f"_({_IN_MODULE.sub(_as_attribute, rest)}", mode="eval").body
-    except SyntaxError as error:
-        raise InputError(
-            name,
-            "Name(arguments)",
-            repr(text),
-            f"correct the brackets, or write words with other signs in quotes ({error.msg})",
-        ) from None
-    if not isinstance(node, ast.Call) or any(keyword.arg is None for keyword in node.keywords):
-        raise InputError(name, "Name(arguments)", repr(text), "write one call")
-    return {
-        "use": head.strip(), "arguments": [_written(name, one, text) for one in node.args],
-        **{str(keyword.arg): _written(name, keyword.value, text) for keyword in node.keywords},
-    }  # fmt: skip
-
-
-def _written(name: str, node: ast.expr, text: str) -> Any:
-    """An argument as data: a number, a string, a name, a list, or a call."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.List | ast.Tuple):
-        return [_written(name, one, text) for one in node.elts]
-    if isinstance(node, ast.Name | ast.Attribute):
-        return _unparsed(node)
-    if isinstance(node, ast.Call):
-        inner = {"use": _unparsed(node.func), "arguments": [_written(name, one, text) for one in node.args]}
-        return inner | {str(one.arg): _written(name, one.value, text) for one in node.keywords}
-    if isinstance(node, ast.BinOp | ast.UnaryOp):
-        return arithmetic(name, ast.unparse(node))
-    raise InputError(name, "numbers, names, lists and calls", _unparsed(node), "write the value itself")
-
-
-_COLON = ".\u02d0."  # stands for the colon of module:name, which Python's grammar does not have: a letter like a colon
-_IN_MODULE = re.compile(r"""("[^"]*"|'[^']*')|(?<=\w):(?=[^\W\d])""")
-
-
-def _as_attribute(found: re.Match) -> str:
-    """A quoted text as it is, a colon between names as an attribute."""
-    return found[1] or _COLON
-
-
-def _unparsed(node: ast.expr) -> str:
-    return ast.unparse(node).replace(_COLON, ":")
 
 
 def whole(name: str, value: Any) -> Any:
@@ -356,6 +341,7 @@ def concepts_of(learner: Any) -> str | None:
     return kind.__name__ if public_names(CONCEPTS).get(getattr(kind, "__name__", "")) is kind is not None else None
 
 
+@cache
 def public_names(kind: Kind = ANY) -> dict[str, Any]:
     """All names that a configuration may use for this without a module prefix."""
     found: dict[str, Any] = {}
@@ -368,6 +354,7 @@ def public_names(kind: Kind = ANY) -> dict[str, Any]:
 
 
 def _public(name: str, path: str, kind: Kind) -> Any:
+    """The public objects of a kind, of which ``path`` names one."""
     names = public_names(kind)
     if path.partition(".")[0] not in names:
         try:
@@ -375,14 +362,16 @@ def _public(name: str, path: str, kind: Kind) -> Any:
         except InputError as error:
             elsewhere = f"{error.advice} (elsewhere: module:{path})"
             raise InputError(name, error.expected, error.given, elsewhere) from None
-    return _attribute(name, types.SimpleNamespace(**names), path, path)
+    return types.SimpleNamespace(**names)
 
 
-def _attribute(name: str, of: Any, path: str, whole_path: str) -> Any:
-    for part in path.split("."):
-        if part.startswith("_") or not hasattr(of, part):
-            known: Iterable[str] = [key for key in vars(of) if not key.startswith("_")]
-            near = f"one of {', '.join(sorted(known)[:40])}"
-            raise InputError(name, near, repr(whole_path), "check the name")
-        of = getattr(of, part)
-    return of
+def _unfit(name: str, path: str, thing: Any, kind: Kind) -> InputError:
+    """The error for a name whose object is not called, since it makes nothing of the kind that its place asks for."""
+    if isinstance(thing, type):
+        given, advice = f"{path}, which makes something else", "correct the name"
+    elif callable(thing):
+        given = f"{path}, which is not annotated to return one"
+        advice = f"annotate what it returns, def {path.partition(':')[2] or path}(...) -> ...:, or correct the name"
+    else:
+        given, advice = f"{path}, of type {type(thing).__name__}", "correct the name"
+    return InputError(name, f"a class or function that makes {kind.noun}", given, advice)

@@ -5,6 +5,7 @@ Equal configurations with equal rows give equal bytes, in whatever steps the row
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +17,22 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core.checks import InputError
+from dpjax.core.documents import parse_json
 from dpjax.core.files import StoreError, read_file
+from dpjax.experiments import errors
 from dpjax.experiments.canonical import SCHEMA, canonical, hash_of, native, versions
 
 Rows = dict[str, NDArray[Any]]
+RESERVED = {"trial", "cell", "config", "versions"}
+"""Columns of `store.Store.compact` beside those of cells."""
 
 LAYOUT: dict[str, Any] = {
     "compression": "zstd", "compression_level": 3, "use_dictionary": False, "write_statistics": False,
     "version": "2.6", "data_page_version": "1.0",
 }  # fmt: skip
-_ENDING = ".parquet"
+_NAME = re.compile(r"([0-9a-f]{64})-([1-9][0-9]{0,9})\.parquet", re.ASCII)
+_MOST_BYTES = 1 << 30
+"""Of the rows of a cell, in memory."""
 
 
 class BrokenCell(StoreError):
@@ -51,13 +58,13 @@ def file_name(name: str, rows: int) -> str:
 
     The number of rows is in the name: a file with more rows never takes the place of another, whoever writes when.
     """
-    return f"{name}-{rows}{_ENDING}"
+    return f"{name}-{rows}.parquet"
 
 
 def parsed(file: str) -> tuple[str, int] | None:
     """(cell, rows) of a file's name; None for other files."""
-    name, dash, rows = file.removesuffix(_ENDING).partition("-")
-    return (name, int(rows)) if dash and file.endswith(_ENDING) and rows.isdecimal() else None
+    found = _NAME.fullmatch(file)
+    return None if found is None else (found[1], int(found[2]))
 
 
 def load(path: Path) -> Cell | None:
@@ -69,17 +76,55 @@ def load(path: Path) -> Cell | None:
     if data is None:
         return None
     try:
-        table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        text, written_by = about["dpjax.config"], json.loads(about["dpjax.versions"])
+        file = pq.ParquetFile(pa.BufferReader(data))
+        about = {key.decode(): value.decode() for key, value in (file.schema_arrow.metadata or {}).items()}
+        _require_columns(file)
+        table = file.read(use_threads=False)
+        text, written_by = about["dpjax.config"], _versions(about["dpjax.versions"])
+        if any(column.null_count for column in table.columns):
+            raise ValueError("rows without a number")
         rows = {name: table[name].to_numpy() for name in table.column_names}
         if about["dpjax.content"] != _content(text, about["dpjax.versions"], rows):
             raise ValueError("the rows are not those that were written")
         if path.name != file_name(hash_of(text), table.num_rows):
             raise ValueError("the file has the name of another cell")
-        return Cell(hash_of(text), native(json.loads(text)), written_by, rows)
-    except (pa.ArrowException, ValueError, KeyError, OSError, TypeError, MemoryError) as error:
+        config = native(parse_json(text))
+        if canonical(config) != text:
+            raise ValueError("the configuration is not in its canonical form")
+        return Cell(hash_of(text), config, written_by, rows)
+    except (pa.ArrowException, ValueError, KeyError, OSError, TypeError, MemoryError, RecursionError) as error:
         raise _broken(path, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+
+
+def _require_columns(file: pq.ParquetFile) -> None:
+    """ValueError unless the columns are of the types that `cell_of` makes, and small enough to be read."""
+    about, schema = file.metadata, file.schema_arrow
+    if (
+        not schema.names
+        or about.num_rows < 1
+        or set(schema.types) - {pa.uint8(), pa.int64()}
+        or RESERVED & {*schema.names}
+    ):
+        raise ValueError("columns that no cell has")
+    sizes = (about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    if max(sum(sizes), 8 * about.num_rows * about.num_columns) > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES} bytes of rows")
+
+
+def _versions(text: str) -> dict[str, str]:
+    found = parse_json(text)
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError("versions without names")
+    return found
+
+
+def outcomes_of(rows: Rows) -> NDArray[np.uint8]:
+    """The outcomes of trials, see `errors`; BrokenCell for rows without them."""
+    found = rows.get("outcome")
+    if found is None or found.dtype != np.uint8 or not errors.are_outcomes(found):
+        given = "no column outcome" if found is None else f"outcomes of type {found.dtype}, or beyond the last bin"
+        raise BrokenCell("store", "a cell of a study, with a byte for each trial", given, "run the study again")
+    return found
 
 
 def _broken(path: Path, why: str) -> BrokenCell:
@@ -94,10 +139,10 @@ def cell_of(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> Cell:
     given = {name: np.asarray(rows[name]) for name in sorted(rows)}
     shape = next(iter(given.values())).shape if given else ()
     whole = all(column.dtype.kind in "iu" and column.shape == shape for column in given.values())
-    if len(shape) != 1 or shape == (0,) or not whole or "trial" in given:
+    if len(shape) != 1 or shape == (0,) or not whole or RESERVED & given.keys():
         what = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in given.items())
         raise InputError(
-            "rows", "columns of whole numbers of one shape [trials >= 1], none named 'trial'", what or "no column",
+            "rows", "columns of whole numbers of one shape [trials >= 1], with names of their own", what or "no column",
             "give one number for each trial, one column for each kind of number",
         )  # fmt: skip
     if any(column.max() > np.iinfo(np.int64).max for column in given.values()):

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
 from dpjax.experiments.canonical import canonical, cell_hash, versions
+from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.identity import code_of, digest, label
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.machine import threads
@@ -74,6 +75,7 @@ class Setting:
         if isinstance(self.learner, type):
             name = self.learner.__name__
             raise InputError("learner", "an instance", f"the class {name}", f"call it: {name}(concepts)")
+        checks.members("learner", self.learner, ("concepts", "plan", "learn"), "see dpjax.learners.base.Learner")
         try:
             hash(self.learner)
         except TypeError as error:
@@ -209,7 +211,7 @@ class Cells:
         config, where = self.config(setting), self._point(setting)
         with self._computing.get(cell_hash(config), threading.Lock):
             stored = self.store.read(config)
-            found = np.zeros(0, np.uint8) if stored is None else stored["outcome"]
+            found = np.zeros(0, np.uint8) if stored is None else outcomes_of(stored)
             block = config["block"]
             first, last = len(found) // block * block, -(-trials // block) * block
             if first < last:

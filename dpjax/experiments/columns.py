@@ -6,6 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpjax.core.checks import InputError
+from dpjax.experiments import notebooks
+
 
 @dataclass(frozen=True)
 class Column:
@@ -96,5 +99,11 @@ def differences(between: str) -> tuple[Column, ...]:
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:
     """An Arrow table of these columns; other entries of the rows are left out."""
-    made = {column.name: pa.array([row.get(column.name) for row in rows], column.type) for column in columns}
-    return pa.table(made)
+    made = {}
+    for column in columns:
+        try:
+            made[column.name] = pa.array([row.get(column.name) for row in rows], column.type)
+        except (pa.ArrowException, OverflowError) as error:
+            advice = "use result.json itself"
+            raise InputError(f"column {column.name}", f"values of type {column.type}", str(error), advice) from error
+    return notebooks.shown(pa.table(made))

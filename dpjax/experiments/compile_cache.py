@@ -7,7 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import jax
+from jax.experimental.compilation_cache import compilation_cache
 
+from dpjax.core.owners import is_private
 from dpjax.experiments.canonical import versions
 from dpjax.experiments.machine import flags, processor
 
@@ -23,31 +25,53 @@ def use_compile_cache(folder: str | Path | None = None) -> Path | None:
     folder: by default that of the variable DPJAX_COMPILE_CACHE, else in dpjax/programs in the user's cache folder
     (XDG_CACHE_HOME or ~/.cache). "off" for none. Below it every combination of versions, processor and flags has a
     folder of its own, since machine code of one processor may crash another. Beyond 2 GiB the programs that were
-    written first are removed. Where JAX has a cache already, by JAX_COMPILATION_CACHE_DIR, nothing changes.
+    written first are removed. Where JAX has a cache already, by JAX_COMPILATION_CACHE_DIR, that one is used.
 
-    To be called before the first program is compiled. **Reading a program from the folder runs its code: let nobody
-    else write to it.**
+    To be called before the first program is compiled. Reading a program from the folder runs its code, so a folder
+    that others may write to is not used, see `require_private`.
     """
     asked = folder if folder is not None else os.environ.get(VARIABLE)
     if str(asked) == OFF:
         jax.config.update("jax_compilation_cache_dir", None)
         return None
     if asked is None and jax.config.jax_compilation_cache_dir:
-        return Path(jax.config.jax_compilation_cache_dir)
+        return require_private()
     place = Path(asked) if asked else _users()
     if place is None:
         return None
     own = place / _name()
-    try:
-        own.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:  # a folder that cannot be written to: programs are compiled each time
+    jax.config.update("jax_compilation_cache_dir", str(own))
+    if require_private() is None:
         return None
     _trim(own)
-    jax.config.update("jax_compilation_cache_dir", str(own))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     warnings.filterwarnings("ignore", _READ_HALF)
     return own
+
+
+def require_private() -> Path | None:
+    """The folder of JAX's persistent cache; None, and the cache is off from then on, if others may write to it.
+
+    Such a folder is named once in a warning; programs are then compiled. See `owners.is_private`. An address such as
+    gs://bucket cannot be checked and is used.
+    """
+    if not (folder := jax.config.jax_compilation_cache_dir):
+        return None
+    if "://" not in folder:
+        with suppress(OSError):
+            Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+    if "://" in folder or is_private(folder):
+        return Path(folder)
+    jax.config.update("jax_compilation_cache_dir", None)
+    compilation_cache.reset_cache()
+    if os.path.exists(folder):
+        warnings.warn(
+            f"programs are compiled and not kept: others may write to {folder}, or to a folder on the way to it, and "
+            "reading a program runs its code; give a folder of your own with mode 700",
+            stacklevel=2,
+        )
+    return None
 
 
 def _users() -> Path | None:

@@ -12,19 +12,23 @@ k = [1, 8]
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import read_bytes
 from dpjax.core.types import Accuracy
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.numbers import whole_number
+from dpjax.experiments.packed import require_tables
 from dpjax.experiments.study import LEAST_EPSILON, Search, Study
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import CAPACITY_LIMIT
@@ -33,8 +37,8 @@ from dpjax.learners.columns import for_concepts
 
 def _whole(value: Any) -> Any:
     value = whole_number(value)
-    if isinstance(value, bool):
-        raise ValueError("a whole number, not a boolean")
+    if isinstance(value, bool | float):
+        raise ValueError(f"a whole number, not {'a boolean' if isinstance(value, bool) else 'a fraction'}")
     return value
 
 
@@ -75,6 +79,10 @@ def _short(value: float) -> str:
 
 
 _CHANCE, _ROWS = Range(0, 1, "()"), Range(1, CAPACITY_LIMIT)
+
+
+_MOST_BYTES = 1 << 26
+"""Of a configuration."""
 
 
 class _Model(BaseModel):
@@ -166,17 +174,17 @@ class PointTable(_Model):
     """What is learned, as in a study."""
     learner: Any
     """The learner."""
-    k: Whole
+    k: Annotated[Whole, Field(ge=1, le=2**16)]
     """Number of concepts that are learned at once."""
-    n: Whole
+    n: Annotated[Whole, Field(ge=1, le=CAPACITY_LIMIT)]
     """Number of rows."""
-    epsilon: Real
+    epsilon: Annotated[Real, Field(gt=0, allow_inf_nan=False)]
     """Privacy parameter epsilon."""
-    delta: Real
+    delta: Annotated[Real, Field(ge=0, lt=1)]
     """Privacy parameter delta."""
-    alpha: Real
+    alpha: Annotated[Real, Field(gt=0, lt=1)]
     """Accuracy alpha, the largest error of a good hypothesis."""
-    beta: Real
+    beta: Annotated[Real, Field(gt=0, lt=1)]
     """Failure probability beta."""
     purpose: str
     """Use of the trials, such as "curve"; two purposes share no trial."""
@@ -192,10 +200,10 @@ def _read(kind: type[_Table], data: Mapping[str, Any]) -> _Table:
 def read_toml(path: str | Path) -> dict[str, Any]:
     """A TOML file's content. InputError for a missing file and for broken TOML."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(read_bytes(path, _MOST_BYTES).decode("utf-8-sig"))
     except OSError as error:
         raise InputError("configuration", "a TOML file", f"{path}: {error.strerror}", "check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("configuration", "valid TOML", f"{path}: {error}", "correct the line named") from error
 
 
@@ -206,6 +214,17 @@ def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
 
 def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
     """A study from nested tables; errors name the key and similar known keys."""
+    try:
+        return _study_of(data, imports)
+    except (RecursionError, MemoryError) as error:
+        raise InputError(
+            "configuration", "calls and lists that are not so deep", "deeper ones", "shorten it"
+        ) from error
+
+
+def _study_of(data: Mapping[str, Any], imports: Sequence[str]) -> Study:
+    checks.instance("configuration", data, Mapping, "write the tables [task] and [learners]", "tables")
+    require_tables(data)
     if "problem" in data:
         raise InputError(
             "configuration", "[task] and [learners]", "[problem], an earlier form",
@@ -224,6 +243,7 @@ def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
 
 def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
     """One point of a figure, as `spec.setting_spec` wrote it."""
+    require_tables(data)
     table = _read(PointTable, data)
     builder = Builder(tuple(imports))
     task = task_of(table.task, builder)
@@ -247,8 +267,19 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
     targets = table.targets
     if isinstance(targets, Mapping):
         packed = "array" in targets
-        targets = builder.build("task.targets", targets) if packed else concepts.targets(**{"count": 64, **targets})
+        targets = builder.build("task.targets", targets) if packed else _targets(concepts, targets)
     return Task(concepts, distribution, targets, table.noise)
+
+
+def _targets(concepts: Any, arguments: Mapping[str, Any]) -> Any:
+    made = checks.members("concepts", concepts, ("targets",), "give targets as numbers of concepts").targets
+    try:
+        return made(**{"count": 64, **arguments})
+    except InputError:
+        raise
+    except Exception as error:
+        given = f"{type(error).__name__}: {error}"
+        raise InputError("task.targets", "arguments of the class's targets", given, "correct them") from error
 
 
 def _known(builder: Builder, task: Task) -> Builder:
@@ -257,24 +288,32 @@ def _known(builder: Builder, task: Task) -> Builder:
 
 def _learner(name: str, spec: Any, builder: Builder) -> Any:
     if isinstance(spec, Mapping) and "by_k" in spec:  # from a result: exactly the learners that ran
-        made = {int(k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
+        checks.instance(f"{name}.by_k", spec["by_k"], Mapping, "write a learner for each k")
+        made = {_concepts(name, k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
+        if not made:
+            raise InputError(f"{name}.by_k", "a learner for each k", "none", "add one")
         return made[1] if list(made) == [1] else lambda k: made[k] if k in made else for_concepts(made[min(made)], k)
     return builder.build(name, spec, LEARNERS)
+
+
+def _concepts(name: str, k: str) -> int:
+    if not (k.isascii() and k.isdigit() and int(k)):
+        raise InputError(f"{name}.by_k", "numbers of concepts as keys", repr(k), "write for example 1")
+    return int(k)
 
 
 def _by_name(learners: dict[str, Any] | list[Any]) -> dict[str, Any]:
     """Learners by name; in a list the written text is the name."""
     if isinstance(learners, dict):
         return learners
-    names = [spec if isinstance(spec, str) else str(spec.get("use", "?")) for spec in learners]
+    names = [str(spec.get("use", "?")) if isinstance(spec, Mapping) else str(spec) for spec in learners]
     if len(set(names)) < len(names):
         raise InputError("learners", "a name for each", ", ".join(names), 'write [learners] with name = "Learner"')
     return dict(zip(names, learners, strict=True))
 
 
 def _readable(error: ValidationError) -> InputError:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if str(part).isidentifier() or isinstance(part, int))
+    first, where = error.errors()[0], _place(error.errors()[0])
     if first["type"] == "extra_forbidden":
         model: Any = StudyTable
         for part in first["loc"][:-1]:
@@ -286,4 +325,11 @@ def _readable(error: ValidationError) -> InputError:
         return InputError(where, f"one of the keys {', '.join(known)}", "an unknown key", advice)
     if first["type"] == "missing":
         return InputError(where, "a table", "none", f"add [{where}]; configs/demo.toml is an example")
-    return InputError(where, first["msg"].removeprefix("Value error, "), repr(first.get("input")), "correct the value")
+    kinds = [one["msg"] for one in error.errors() if f"{_place(one)}.".startswith(f"{where}.")]
+    words = [re.sub("^(Value error, |Input should be )", "", message) for message in kinds]
+    return InputError(where, " or ".join(dict.fromkeys(words)), repr(first.get("input")), "correct the value")
+
+
+def _place(error: Any) -> str:
+    """The key of an error; pydantic's names of the kinds that it tried there are left out."""
+    return ".".join(str(part) for part in error["loc"] if str(part).isidentifier() or isinstance(part, int))

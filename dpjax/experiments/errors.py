@@ -57,6 +57,12 @@ def bins(outcomes: NDArray[np.uint8]) -> NDArray[np.int64]:
     return (np.asarray(outcomes) & (SILENT - 1)).astype(np.int64)
 
 
+def are_outcomes(outcomes: NDArray[np.uint8]) -> bool:
+    """Whether all bytes are of a bin, or `INVALID`."""
+    found = bins(outcomes)
+    return bool(np.all((found <= len(GRID) + 1) | (found == INVALID)))
+
+
 def silent(outcomes: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """The trials in which some hypothesis abstains."""
     return (np.asarray(outcomes) & SILENT) > 0

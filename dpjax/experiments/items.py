@@ -1,12 +1,12 @@
 """What there is to do in a study, in pieces that any process can take: the search of a curve, and its points."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dpjax.core.documents import sealed
 from dpjax.experiments.canonical import canonical
 from dpjax.experiments.queue import OWNER
 from dpjax.experiments.study import Line, Study
@@ -76,7 +76,10 @@ def asked_of(study: Study) -> str:
 
 
 def listing(study: Study) -> bytes:
-    """A line of JSON for each of `first_items`: name, text, how many points follow it, and `asked_of`."""
-    more, asked = (study.points, asked_of(study)) if study.n == "search" else (0, "")
-    rows = ([item.name, str(item), *((more, asked) if item.n is None else (0, ""))] for item in first_items(study))
-    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    """The content of the file `queue.LISTING`, see `written.ListingFile`."""
+    searched = {"more": study.points, "asked": asked_of(study)} if study.n == "search" else {}
+    rows = [
+        {"name": item.name, "text": str(item), "more": 0, "asked": ""} | (searched if item.n is None else {})
+        for item in first_items(study)
+    ]
+    return sealed({"items": rows})

@@ -15,10 +15,14 @@ import numpy as np
 from jax.experimental import serialize_executable
 from jaxlib import xla_client
 
+from dpjax.core.files import read_bytes
+from dpjax.core.owners import is_private
 from dpjax.experiments.canonical import versions
+from dpjax.experiments.compile_cache import require_private
 from dpjax.experiments.machine import identity_of, processor
 
 _FOLDER = "tiles"
+_MOST_BYTES = 1 << 30
 _HIT = "/jax/compilation_cache/cache_hits"
 
 
@@ -33,7 +37,8 @@ class Loader:
 
     Code is serialized when it is fresh from the compiler, and loaded from that on other devices: an executable that has
     run, or was read from a cache, cannot be serialized. It is kept in JAX's persistent compilation cache, in a folder
-    of its own, if that is on. **Reading code from there runs it: let nobody else write to it.**
+    of its own, if that is on. Reading code from there runs it, so a folder that others may write to is not used, see
+    `compile_cache.require_private`.
     """
 
     def __init__(self, name: str, compile: Callable[[Any], Any], arguments: tuple, kept: bool = True):
@@ -65,6 +70,7 @@ class Loader:
         return jax.stages.Compiled(unloaded.load(), [], inputs, self._outputs, no_kwargs=no_kwargs)
 
     def _path(self, device: Any) -> Path | None:
+        require_private()
         folder = jax.config.jax_compilation_cache_dir
         if not self.kept or not folder or not jax.config.jax_enable_compilation_cache:
             return None
@@ -113,7 +119,7 @@ class _Listening:
 def _read(path: Path) -> bytes | None:
     """The code in a file, None if there is none or if it is not whole."""
     with suppress(OSError):
-        data = path.read_bytes()
+        data = read_bytes(path, _MOST_BYTES) if is_private(path) else b""
         if hashlib.sha256(data[32:]).digest() == data[:32]:
             return data[32:]
         path.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ def from_words(value: str) -> int:
     """The same for a flag, which is always a string. ValueError for any other string."""
     try:
         found = _evaluate(ast.parse(value.strip(), mode="eval").body)
-    except SyntaxError as error:
+    except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(_WORDS) from error
     if isinstance(found, float) and not found.is_integer():
         raise ValueError(_WORDS)
@@ -40,7 +40,7 @@ def arithmetic(name: str, text: str) -> Any:
     """A number from a string of numbers with ** * + -. InputError with this name."""
     try:
         return _evaluate(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         expected = str(error) if str(error) == _EXPONENT else "a number"
         raise InputError(name, expected, repr(text), "write it as 0.5, 2**32 or 1e6") from error
 

@@ -1,15 +1,38 @@
-"""Tables in text that truncate no number."""
+"""Text on a screen as it is, and tables that truncate no number."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from dpjax.core.logs import plain
+
 WIDE = 160
 """Width of texts that are not for a terminal, in characters."""
+
+
+class Screen(Console):
+    """A console for text of people and files: without markup, emoji codes, highlighting and control characters."""
+
+    def __init__(self, *, soft_wrap: bool = True, **how: Any):
+        super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=soft_wrap, **how)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Text of a known width."""
+        return super().render_str(plain(text), **how)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The parts of what is printed; rich calls it for everything."""
+        for part in super().render(renderable, options):
+            yield part if part.control else part._replace(text=plain(part.text))
+
+    def on_broken_pipe(self) -> None:
+        """Raises, as Python does; rich would exit with status 1, which means a refuted claim."""
+        raise BrokenPipeError
 
 
 class Table(RichTable):

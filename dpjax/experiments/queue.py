@@ -18,7 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from dpjax.core.checks import InputError
+from dpjax.core.documents import parse_json
 from dpjax.core.files import (
     add_file,
     file_time,
@@ -28,17 +31,20 @@ from dpjax.core.files import (
     remove_old_temporaries,
     replace_file,
 )
+from dpjax.experiments.written import FailedRecord, Record, check
 
 LEASE = 60.0
 """Seconds without a sign of life after which the claim of a process on another host is stale."""
 MOST_DEATHS = 5
 """Processes that may die on one item, one after the other and without storing a trial, before it counts as failed."""
 
-LISTING = "items.jsonl"
+LISTING = "items.json"
 """Names and texts of a study's first items, so that its standing can be told without building it."""
 OWNER = 20
 """Length of the beginning of a name that a search and the points of its curve share."""
 
+_MOST_BYTES = 1 << 24
+"""Of a claim or a record."""
 _CLAIMS, _DONE, _FAILED, _CODE = "claims", "done", "failed", "code"
 
 
@@ -57,9 +63,10 @@ class Claim:
     @staticmethod
     def read(path: Path) -> "Claim | None":
         """The claim in a file; None if there is none, or none that can be read yet."""
-        with suppress(OSError, ValueError, TypeError):
-            if (data := read_file(path)) is not None:
-                return Claim(**json.loads(data))
+        with suppress(OSError, ValueError):
+            if (data := read_file(path, _MOST_BYTES)) is not None:
+                parse_json(data)  # stricter in its numbers and text
+                return _CLAIM.validate_json(data, strict=True)
         return None
 
     def encoded(self) -> bytes:
@@ -69,6 +76,9 @@ class Claim:
     def is_dead(self) -> bool:
         """Whether its process was on this host and has ended."""
         return self.host == this_host() and self.start != start_of(self.pid)
+
+
+_CLAIM = TypeAdapter(Claim)
 
 
 class Queue:
@@ -105,7 +115,7 @@ class Queue:
 
     def begin(self, code: str | None) -> None:
         """Removes the records of other code, which decide nothing; None: of a process whose code cannot be told."""
-        if code is None or read_file(self.root / _CODE) == code.encode():
+        if code is None or _code(self.root / _CODE) == code.encode():
             return
         for kind in (_DONE, _FAILED):
             aside = self.root / f".tmp-{kind}-{uuid.uuid4().hex}"
@@ -200,7 +210,7 @@ class Queue:
 
     def failed(self, name: str) -> dict[str, Any] | None:
         """The record of an item that failed."""
-        return _record(self.root / _FAILED / name)
+        return _record(self.root / _FAILED / name, FailedRecord)
 
     def failures(self) -> list[dict[str, Any]]:
         """The records of all items that failed and are not done, in the order of what they are."""
@@ -221,7 +231,7 @@ class Queue:
             with suppress(OSError):
                 now = _now(self.root, path) if now is None else now
                 age = now - path.stat().st_mtime
-                if claim is not None and age < self.lease and not claim.is_dead():
+                if claim is not None and abs(age) < self.lease and not claim.is_dead():
                     found.append((name, claim, max(0.0, age)))
         return found
 
@@ -232,7 +242,7 @@ class Queue:
         if claim is not None and claim.is_dead():
             return True
         try:
-            return file_time(self.root) - path.stat().st_mtime > self.lease
+            return abs(file_time(self.root) - path.stat().st_mtime) > self.lease
         except OSError:  # it went meanwhile, and may be claimed
             return False
 
@@ -267,11 +277,17 @@ def _now(root: Path, path: Path) -> float:
     return path.stat().st_mtime
 
 
-def _record(path: Path) -> dict[str, Any] | None:
+def _record(path: Path, kind: type[Record] = Record) -> dict[str, Any] | None:
     with suppress(OSError, ValueError):
-        data = read_file(path)
-        found = None if data is None else json.loads(data)
-        return found if isinstance(found, dict) else None
+        if (data := read_file(path, _MOST_BYTES)) is not None:
+            check(kind, "record", found := parse_json(data), "remove it")
+            return found
+    return None
+
+
+def _code(path: Path) -> bytes | None:
+    with suppress(OSError):
+        return read_file(path, _MOST_BYTES)
     return None
 
 

@@ -151,7 +151,7 @@ def tried(entry: Entry, goal: Goal) -> Entry:
         jax.eval_shape(lambda key, sample: entry.learner.learn(key, sample, plan), keys.root(0), Sample(*parts))
     except InputError as error:
         return replace(entry, runs=False, not_measured=str(error))
-    except Exception as error:
+    except checks.RAISED as error:
         return replace(entry, runs=False, failed=True, not_measured=f"{type(error).__name__}: {error}")
     return entry
 
@@ -201,7 +201,7 @@ class Race:
             star = self._star(entry)
         except InputError as error:
             return replace(entry, not_measured=str(error))
-        except Exception as error:
+        except checks.RAISED as error:
             return replace(entry, failed=True, not_measured=f"{type(error).__name__}: {error}")
         if star.n_high is not None:
             self.best = star.n_high if self.best is None else min(self.best, star.n_high)

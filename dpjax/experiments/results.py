@@ -1,6 +1,5 @@
 """The result of a study: tables, a figure, and the file with its data."""
 
-import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,9 +9,12 @@ import pyarrow as pa
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.files import replace_file
+from dpjax.core.documents import unsealed
+from dpjax.core.files import read_bytes, replace_file
 from dpjax.experiments import columns, comparisons, errors
+from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.store import Store, require_schema
+from dpjax.experiments.written import ResultFile, check
 
 
 class Result:
@@ -23,11 +25,8 @@ class Result:
     """
 
     def __init__(self, data: Mapping[str, Any], folder: str | Path | None = None):
-        if not isinstance(data, Mapping):
-            raise InputError("result", "what a study saved", type(data).__name__, "use Result.load(folder)")
-        missing = [name for name in ("config", "seed", "versions", "points", "n_star") if name not in data]
-        if missing:
-            raise InputError("result", "what a study saved as result.json", f"no {missing[0]}", "give that file")
+        checks.instance("result", data, Mapping, "use Result.load(folder)", "what a study saved")
+        check(ResultFile, "result", data, "give result.json as a study saved it, or run the study again")
         self.data, self.folder = dict(data), None if folder is None else Path(folder)
 
     @staticmethod
@@ -44,10 +43,11 @@ class Result:
                 "result", "a result.json or its folder", f"{path}, a figure, which holds no counts", advice
             )
         try:
-            return Result(json.loads(path.read_text()), path.parent)
+            found = unsealed(read_bytes(path))
         except (OSError, ValueError) as error:
             given = f"{path}: {getattr(error, 'strerror', None) or error}"
             raise InputError("result", "a result.json or its folder", given, "check the path") from error
+        return Result(found, path.parent)
 
     @property
     def curves(self) -> pa.Table:
@@ -64,13 +64,13 @@ class Result:
     def errors(self) -> pa.Table:
         """Quantiles of the largest error of a trial: upper ends of their bins."""
         rows = [row | {"quantile": float(level), "error": error}
-                for row in self.data["points"] for level, error in row["errors"].items()]  # fmt: skip
+                for row in self.data["points"] for level, error in row.get("errors", {}).items()]  # fmt: skip
         return columns.table(rows, columns.ERRORS)
 
     @property
     def exponents(self) -> pa.Table:
         """Fitted exponents of k in n*."""
-        return columns.table(self.data["exponents"], columns.EXPONENTS)
+        return columns.table(self.data.get("exponents", []), columns.EXPONENTS)
 
     @property
     def failures(self) -> pa.Table:
@@ -144,7 +144,8 @@ class Result:
             advice = "load it from its folder: Result.load(folder)"
             raise InputError("result", "a result with the folder of its trials", "none", advice)
         with Store(self.folder, read_only=True) as store:
-            found = {name: store.cell(name).rows["outcome"] for name in {row["cell"] for row in self.data["points"]}}
+            names = {row.get("cell", "") for row in self.data["points"]}
+            found = {name: outcomes_of(store.cell(name).rows) for name in names}
         for row in self.data["points"]:
             seen = found[row["cell"]][: row["trials"]]
             if len(seen) < row["trials"] or errors.successes(seen, row["alpha"]).sum() != row["successes"]:

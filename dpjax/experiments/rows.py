@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks
 from dpjax.core.files import StoreError
 from dpjax.experiments import errors
 from dpjax.experiments.bands import fit_exponent, simultaneous_band
@@ -99,7 +100,7 @@ def _tried(item: Item, known: Known, failures: list[dict[str, Any]], work: Calla
         return None
     try:
         return work()
-    except Exception as error:
+    except checks.RAISED as error:
         if isinstance(error, StoreError) and not isinstance(error, BrokenCell):
             raise
         text = "".join(traceback.format_exception(error))

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.documents import sealed
 from dpjax.core.files import replace_file
 from dpjax.experiments.canonical import made_by, versions
 from dpjax.experiments.cells import Cells, Executor
@@ -85,7 +86,7 @@ def prepare(study: Study, out: Path, code: str | None = None) -> None:
     """Writes study.json, which other processes read, and the list of its items. code: by default `code_digest`."""
     Queue(out).begin(code or code_digest())
     replace_file(out / "queue" / LISTING, listing(study))
-    replace_file(out / "study.json", json.dumps(study.to_dict(), indent=1, allow_nan=False).encode())
+    replace_file(out / "study.json", sealed(study.to_dict()))
 
 
 class _Lines:
@@ -191,7 +192,7 @@ def _joined(part: dict[str, Any], known: Rows, fit_from: int) -> dict[str, Any]:
 
 def save(data: dict[str, Any], out: Path) -> None:
     """Writes result.json."""
-    replace_file(out / "result.json", json.dumps(data, indent=1, allow_nan=False).encode())
+    replace_file(out / "result.json", sealed(data))
 
 
 def _about(study: Study, cells: Cells) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """How far a study is, from the names of files alone: what is done, what failed, what runs where, how fast."""
 
-import json
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dpjax.core.files import names_in, read_file
+from dpjax.core.documents import unsealed
+from dpjax.core.files import StoreError, names_in, read_file
 from dpjax.experiments.queue import LISTING, Claim, Queue
+from dpjax.experiments.written import ListingFile, check
 
+_AGAIN = "run the study again, or prepare it again"
 _WINDOW = 600.0
 """Seconds over which the rate is taken."""
 
@@ -43,16 +46,15 @@ class Standing:
 def standing(root: Path, examples: int = 6) -> Standing | None:
     """The standing of the study in a store's folder; None if no study was written there."""
     queue = Queue(root)
-    text = read_file(queue.root / LISTING)
-    if text is None:
+    if (listed := _listed(queue.root / LISTING)) is None:
         return None
     done, failed = queue.names()
     running = tuple(queue.running())
     busy = {name for name, _, _ in running}
     total = finished = broken = 0
     waiting: list[str] = []
-    for line in text.decode().splitlines():
-        name, what, more, asked = json.loads(line)
+    for item in listed:
+        name, more = item["name"], item["more"]
         total += 1
         if name in done:
             finished += 1
@@ -60,14 +62,25 @@ def standing(root: Path, examples: int = 6) -> Standing | None:
             broken += 1
             continue  # its points are never named
         elif name not in busy and len(waiting) < examples:
-            waiting.append(what)
+            waiting.append(item["text"])
         if more:
             found = (queue.done(name) or {}) if name in done else {}
-            points = found["points"] if found.get("asked") == asked else [""] * more  # not named yet
+            points = found.get("points", []) if found.get("asked") == item["asked"] else [""] * more  # not named yet
             total += len(points)
             finished += sum(point in done for point in points)
             broken += sum(point in failed and point not in done for point in points)
     return Standing(total, finished, broken, running, tuple(waiting), _rate(queue.root / "done"))
+
+
+def _listed(path: Path) -> list[dict[str, Any]] | None:
+    try:
+        if (data := read_file(path)) is None:
+            return None
+        check(ListingFile, "items", found := unsealed(data), _AGAIN)
+    except (OSError, ValueError) as error:
+        given = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise StoreError("store", "a study's list of items", given, _AGAIN) from error
+    return found["items"]
 
 
 def _rate(folder: Path) -> float | None:

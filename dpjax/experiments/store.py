@@ -19,10 +19,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 
+from dpjax.core.documents import parse_json
 from dpjax.core.files import (
     StoreError,
     failure,
     file_time,
+    is_name,
     names_in,
     read_file,
     remove_file,
@@ -77,6 +79,8 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str], read_only: bool = False, patience: float = 0.0):
         self.root, self.read_only, self.patience = Path(root), read_only, patience
+        if not is_name(root):
+            raise StoreError("store", "the name of a folder", repr(root), "leave out what no name has")
         self._cells = self.root / _CELLS
         require_schema(self.root, patience)
         if read_only:
@@ -306,7 +310,7 @@ def _schema(path: Path) -> Any:
     """The format's number; None if the file is not there or not whole, "unknown" for other content."""
     with suppress(OSError, ValueError):
         if (data := read_file(path)) is not None:
-            found = json.loads(data)
+            found = parse_json(data)
             return found.get("schema", "unknown") if isinstance(found, dict) else "unknown"
     return None
 

@@ -3,23 +3,32 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import log2, prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core import checks
+from dpjax.core import checks, html
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.cells import Setting
+from dpjax.experiments.cells import Executor, Setting
 from dpjax.experiments.lower_bounds import LowerBound
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import CAPACITY_LIMIT, capacity
+from dpjax.learners.base import Learner
 from dpjax.learners.columns import for_concepts
+
+if TYPE_CHECKING:
+    from dpjax.experiments.progress import Progress
+    from dpjax.experiments.reproduce import Reproduced
+    from dpjax.experiments.results import Result
+    from dpjax.experiments.work import Rules
 
 _FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
 LEAST_EPSILON = 1.2e-38
@@ -76,10 +85,18 @@ class Line:
         """Why `theorem` is None: what the learner says; empty if there is one."""
         return self._theorem[1]
 
+    def provable(self) -> int | None:
+        """`theorem`, or None if its code raises, which a run records."""
+        with suppress(Exception):
+            return self.theorem()
+        return None
+
     @property
     def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
         size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
+        if not noisy and (size_of := getattr(learner, "sample_size_of", None)) is not None:
+            size = partial(size_of, self.setting.k)
         if size is None:
             return None, f"the learner has no {'agnostic ' * noisy}sample size"
         try:
@@ -128,7 +145,13 @@ class Line:
         return f"{self.name}, k = {self.setting.k}, epsilon = {self.setting.epsilon:g}"
 
 
-@dataclass(frozen=True, eq=False)
+Learners = Mapping[str, Learner | Callable[[int], Learner]] | Sequence[Learner] | Learner
+"""Learners by name, or functions k -> learner by name; or without names, which are then those of their classes."""
+_Reals = float | Sequence[float] | np.ndarray
+_Wholes = int | Sequence[int] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False, init=False)
 class Study:
     """Success of learners on a task against n, and n*, the smallest n that is enough.
 
@@ -149,12 +172,12 @@ class Study:
     """
 
     task: Task
-    learners: Any
-    k: Any = 1
-    epsilon: Any = 1.0
+    learners: dict[str, Any]
+    k: tuple[int, ...] = (1,)
+    epsilon: tuple[float, ...] = (1.0,)
     delta: float = 1e-6
     accuracy: Accuracy = _ACCURACY
-    n: Any = "search"
+    n: tuple[int, ...] | Literal["search"] = "search"
     search: Search | None = None
     trials: int = 1000
     points: int = 7
@@ -162,7 +185,19 @@ class Study:
     seed: int = 0
     title: str | None = None
 
-    def __post_init__(self):
+    def __init__(
+        self, task: Task, learners: Learners, k: _Wholes = 1, epsilon: _Reals = 1.0, delta: float = delta,
+        accuracy: Accuracy = _ACCURACY, n: _Wholes | Literal["search"] = "search", search: Search | None = None,
+        trials: int = trials, points: int = points, fit_from: int = fit_from, seed: int = seed,
+        title: str | None = None,
+    ):  # fmt: skip
+        given = {name: value for name, value in locals().items() if name != "self"}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self._check(learners, k, epsilon, n)
+
+    def _check(self, learners: Any, k: Any, epsilon: Any, n: Any) -> None:
+        """Raises InputError, or sets the fields that may be given in several ways."""
         checks.instance("task", self.task, Task, "write Task(concepts, distribution)")
         checks.instance("accuracy", self.accuracy, Accuracy, "write Accuracy(alpha, beta)")
         checks.accuracy(self.accuracy.alpha, self.accuracy.beta)
@@ -176,12 +211,12 @@ class Study:
             checks.integer(name, getattr(self, name), low, high)
         if self.search is not None:
             checks.instance("search", self.search, Search, "write Search(n_max=...)")
-        fixed: dict[str, Any] = {"learners": _named(self.learners), "k": _several("k", self.k, _concepts)}
-        fixed["epsilon"] = _several("epsilon", self.epsilon, _epsilon)
-        if not isinstance(self.n, str):
-            fixed["n"] = tuple(sorted(_several("n", self.n, _rows)))
-        elif self.n != "search":
-            raise InputError("n", '"search" or sample sizes', repr(self.n), 'write n="search" or n=[100, 200]')
+        fixed: dict[str, Any] = {"learners": _named(learners), "k": _several("k", k, _concepts)}
+        fixed["epsilon"] = _several("epsilon", epsilon, _epsilon)
+        if not isinstance(n, str):
+            fixed["n"] = tuple(sorted(_several("n", n, _rows)))
+        elif n != "search":
+            raise InputError("n", '"search" or sample sizes', repr(n), 'write n="search" or n=[100, 200]')
         elif self.search is None:
             fixed["search"] = Search()
         for name, value in fixed.items():
@@ -195,14 +230,14 @@ class Study:
                 line.theorem()
             except InputError as error:
                 raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
-            except Exception:  # code that raises: the run records it for this curve, and measures the others
+            except checks.RAISED:  # code that raises: the run records it for this curve, and measures the others
                 continue
 
     @cached_property
     def lines(self) -> list[Line]:
         """Every curve of the study."""
         alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
-        largest = max(self.n) if self.search is None or self.n != "search" else self.search.n_max
+        largest = max(self.n) if self.n != "search" else (self.search or Search()).n_max
         found = []
         for name, k, epsilon in product(self.learners, self.k, self.epsilon):
             learner = self._learner(name, k)
@@ -232,9 +267,9 @@ class Study:
         return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
 
     def run(
-        self, out: str | Path, *, engine: Any = None, progress: Any = None, quiet: bool = False, rules: Any = None,
-        elsewhere: Any = None,
-    ) -> Any:  # fmt: skip
+        self, out: str | Path, *, engine: Executor | None = None, progress: "Progress | None" = None,
+        quiet: bool = False, rules: "Rules | None" = None, elsewhere: Callable[["Study", Path], None] | None = None,
+    ) -> "Result":  # fmt: skip
         """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
 
         Run it again after an interruption to go on. Points that raise are among the result's failures.
@@ -253,12 +288,20 @@ class Study:
 
         return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, elsewhere=elsewhere)
 
-    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Any:
+    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> "Reproduced":
         """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
         from dpjax.experiments.reproduce import reproduce
 
         setting = replace(self.line(learner, k, epsilon).setting, n=_rows(n))
         return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+
+    def _repr_html_(self) -> str:
+        """The curves for a notebook, with the theorems' sample sizes."""
+        kinds = [html.Column(name, "text" if name == "learner" else "number")
+                 for name in ("learner", "k", "epsilon", "theorem's n")]  # fmt: skip
+        rows = [(one.name, one.setting.k, one.setting.epsilon, one.provable()) for one in self.lines]
+        sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
+        return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
 
     def to_dict(self) -> dict[str, Any]:
         """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
@@ -298,7 +341,7 @@ def _made(name: str, function: Callable[[int], Any], k: int) -> Any:
         return function(k)
     except InputError:
         raise
-    except Exception as error:
+    except checks.RAISED as error:
         given = f"{type(error).__name__} from it at k = {k}: {error}"
         raise InputError(f"learners.{name}", "a function k -> Learner", given, "correct the function") from error
 
@@ -312,6 +355,9 @@ def _named(learners: Any) -> dict[str, Any]:
             raise InputError("learners", "a name for each", ", ".join(names), 'write {"name": learner, ...}')
         learners = dict(zip(names, several, strict=True))
     for name, one in learners.items():
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            advice = "name it by its method, for example kln"
+            raise InputError("learners", "names of characters that can be printed", repr(name), advice)
         if isinstance(one, type):
             given, advice = f"the class {one.__name__}", f"call it: {one.__name__}(...)"
             raise InputError(f"learners.{name}", "an instance", given, advice)

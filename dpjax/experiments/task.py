@@ -1,6 +1,6 @@
 """A learning task: a concept class, a distribution of examples, targets, and label noise."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -53,12 +53,14 @@ class Task:
     def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
         checks.members("concepts", concepts, ("domain", "predict", "error"), "see dpjax.concepts.base")
         checks.members("distribution", distribution, ("draw",), "for example dpjax.uniform(concepts.domain)")
-        if (why := getattr(distribution, "misfit", lambda domain: None)(concepts.domain)) is not None:
+        misfit = getattr(distribution, "misfit", lambda domain: None)
+        if (why := _fitting(concepts, lambda: misfit(concepts.domain))) is not None:
             raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
         rate = noise_of(noise)
         if rate and columns_of(concepts) > 1:
             raise InputError("noise", "0 for a class with more than two labels", repr(noise), "leave it out")
-        encoded = _encoded(concepts, _default(concepts, distribution) if targets is None else targets)
+        given = _fitting(concepts, lambda: _default(concepts, distribution)) if targets is None else targets
+        encoded = _encoded(concepts, given)
         self._fill(concepts, distribution, encoded, rate if rate else None)
         self._check()
 
@@ -192,20 +194,25 @@ class Task:
         return jax.eval_shape(run, self)
 
     def _check(self) -> None:
-        try:
-            sample, error = self._shapes()
-        except InputError:
-            raise
-        except Exception as cause:
-            first = str(cause).splitlines()[0] if str(cause) else ""
-            raise InputError(
-                "task", f"a distribution and targets that fit {type(self.concepts).__name__}",
-                f"{type(cause).__name__}: {first}", "take distribution and targets of this class",
-            ) from cause  # fmt: skip
+        sample, error = _fitting(self.concepts, self._shapes)
         for name, part, like in (("y", sample.y, (2, columns_of(self.concepts))), ("error", error, (1,))):
             if part.shape != like:
                 what = f"concepts.{'predict' if name == 'y' else 'error'}"
                 raise InputError(what, f"an array of shape {like} here", f"{part.shape}", "see dpjax.concepts.base")
+
+
+def _fitting(concepts: Any, work: Callable[[], Any]) -> Any:
+    """The value of ``work``; an error in it is one of parts that do not fit together."""
+    try:
+        return work()
+    except InputError:
+        raise
+    except checks.RAISED as cause:
+        first = str(cause).splitlines()[0] if str(cause) else ""
+        raise InputError(
+            "task", f"a distribution and targets that fit {type(concepts).__name__}",
+            f"{type(cause).__name__}: {first}", "take distribution and targets of this class",
+        ) from cause  # fmt: skip
 
 
 _LEAVES = ("distribution", "targets", "flips")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from dpjax.core import checks
 from dpjax.experiments.cells import Setting, program_of
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.forecast import forecast
@@ -52,7 +53,7 @@ def warm(
         try:
             program, where = program_of(setting, engine.device)
             engine.load(program, setting.task, where)
-        except Exception as error:
+        except checks.RAISED as error:
             return str(line), setting.n, f"{type(error).__name__}: {error}"
         finally:
             done += 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import jax
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
 from dpjax.experiments.canonical import versions
@@ -138,7 +139,7 @@ class Worker:
             return FAILED, self._fail(item, _error(error) | {"broken": True})
         except StoreError:
             raise
-        except Exception as error:
+        except checks.RAISED as error:
             if self.stopped:  # an interruption that ends the process may make anything raise
                 raise Stopped from error
             here = isinstance(error, _OF_THE_HOST) or (isinstance(error, InputError) and error.name == "memory")
@@ -318,13 +319,14 @@ class _Line:
             self._changed.notify_all()
 
 
-def _error(error: Exception) -> Record:
+def _error(error: BaseException) -> Record:
     return {"error": f"{type(error).__name__}: {error}", "traceback": "".join(traceback.format_exception(error))}
 
 
 def _death(count: int) -> Record:
     text = (
-        f"{count} processes, one after the other, ended while they computed it and before they stored a trial: killed, "
-        "out of memory, or crashed"
+        f"{count} processes, one after the other, ended while they computed it and before they stored a trial: by a "
+        "crash or a lack of memory, or killed from outside, which says nothing about this cell; --retry-failed tries "
+        "it again"
     )
     return {"error": text, "traceback": text, "died": True}

@@ -21,12 +21,14 @@ from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import Plane
 from dpjax.core import checks, wide
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
 from dpjax.core.types import replace_one_only as replace_one_only
 
 Pairs = list[tuple[Sample, Sample]]
+MOST_ROWS = 2**31 - 1
+"""The most rows of a sample."""
 
 
 class Learner(Protocol):
@@ -45,6 +47,12 @@ class Learner(Protocol):
     ``own_points`` (bool): whether ``x`` may have one column of elements per concept. ``hard_rows`` (int): the number of
     rows from which on `hard_neighbors` reaches all parts of the learner, 1 by default; audits include so many rows.
     ``proper`` (bool): whether hypotheses are concepts of the class.
+    ``sample_size_of(k, privacy, accuracy)``: the sample size for k concepts, of a learner whose ``for_concepts``
+    returns itself and whose `sample_size` is for one.
+    ``assumes`` (str): what the sample sizes assume of the distribution, such as "uniform examples"; empty, the default,
+    if they are for every distribution.
+    ``most_rows(plan)``: the most rows that `learn` accepts, `MOST_ROWS` by default; plans and sample sizes for more are
+    refused.
 
     Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 2.6 and 2.9; Yan 2025, Definitions 4 and 10.
     """
@@ -101,6 +109,8 @@ def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: 
     except (InputError, ArithmeticError) as error:
         advice = "take an epsilon further from 0, a delta further from 0 and 1"
         raise InputError("privacy", "a budget with a guarantee", f"{privacy} ({error})", advice) from error
+    if n is not None:
+        checks.rows(n, self.most_rows(made), type(self).__name__)
     return made
 
 
@@ -153,7 +163,10 @@ def limbs_of(x: Any, domain: Any) -> None:
 
 def _sized(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy) -> int:
     host_numbers(privacy, accuracy)
-    return method(self, privacy, accuracy)
+    n = method(self, privacy, accuracy)
+    if type(self).most_rows is OfClass.most_rows or (most := self.most_rows(self.plan(privacy, accuracy))) == MOST_ROWS:
+        return n  # theorems are computed for more rows than a sample can have
+    return checks.rows(n, most, type(self).__name__, NoTheoremError)
 
 
 def require_learner(learner: Any) -> None:
@@ -191,6 +204,10 @@ class OfClass:
         for name, door in doors.items():
             if name in vars(cls):
                 setattr(cls, name, _behind(door, vars(cls)[name]))
+
+    def most_rows(self, plan: Any) -> int:
+        """See `Learner`."""
+        return MOST_ROWS
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` of ``uint32[..., limbs]``, by the class, or by the hypothesis if it is a
@@ -232,6 +249,11 @@ class OfLearner(OfColumns):
     def concepts(self: Any) -> ConceptClass:
         """The concept class of the inner learner."""
         return self.learner.concepts
+
+    @property
+    def assumes(self: Any) -> str:
+        """What the inner learner assumes."""
+        return getattr(self.learner, "assumes", "")
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
         """The prediction of the inner learner."""

@@ -1,5 +1,6 @@
 """Lazy Bregman boosting: a majority of the hypotheses of a private weak learner, run on smooth reweightings."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
@@ -19,7 +20,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
-from dpjax.mechanisms.projection import MOST_ROUNDS, capped_mass, projected
+from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
 from dpjax.theory import boosting as theory
 from dpjax.theory.search import fewest_rows
@@ -150,6 +151,10 @@ class Boosted(OfClass):
         """
         return predicted == labels
 
+    def most_rows(self, plan: BoostedPlan) -> int:
+        """Those of `mechanisms.projection.projected`."""
+        return MOST_ROWS
+
     def guarantee(self, plan: BoostedPlan) -> Guarantee | None:
         """The composition of T rounds on weighted draws; None if the weak learner is not private."""
         base = self.learner.guarantee(plan.one)
@@ -201,6 +206,11 @@ class Boosted(OfClass):
             raise InputError("rounds", f"at most {MOST_ROUNDS}", str(rounds), advice)
         if n is not None and self.draws is not None:
             return rounds, self.draws, checks.integer("n", n, 0)
+        if n is not None:
+            with suppress(NoTheoremError):  # from the theorem's rows on, its draws
+                _, draws, rows = self._chosen(privacy, accuracy, None)
+                if n >= rows:
+                    return rounds, draws, checks.integer("n", n, 0)
         goal, part = self._goal(accuracy, rounds), self._round(privacy, rounds)
         tried = [self.draws] if self.draws is not None else [
             self.learner.sample_size(Privacy(spent * epsilon, delta), goal) for spent in _SPENT
@@ -219,6 +229,9 @@ class Boosted(OfClass):
         return rounds, draws, rows if n is None else checks.integer("n", n, 0)
 
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:
+        if assumes := getattr(self.learner, "assumes", ""):  # rounds draw by their own weights
+            given = f"{type(self.learner).__name__}, for {assumes}"
+            raise NoTheoremError("learner", "one whose theorem is for all distributions", given, "search for n")
         density, alpha = self._density(accuracy), float(accuracy.alpha)
         if density >= alpha:
             raise NoTheoremError("kappa", f"less than alpha = {alpha:g}", f"{density:g}", "leave it out: alpha / 3")

@@ -9,7 +9,7 @@ from dpjax.core.products import exact_dot
 from dpjax.core.types import Sample
 
 _CELLS = 1 << 22  # rows x columns per block
-_MOST_ROWS = 1 << 24
+MOST_ROWS = 1 << 24
 
 
 def column_errors(says: Array, sample: Sample) -> Array:
@@ -17,8 +17,8 @@ def column_errors(says: Array, sample: Sample) -> Array:
 
     Sums of integers are exact in float32 here, so the order of summation does not matter. At most 2**24 rows.
     """
-    if sample.capacity > _MOST_ROWS:
-        raise InputError("capacity", f"at most {_MOST_ROWS} rows", str(sample.capacity), "take a part of the sample")
+    if sample.capacity > MOST_ROWS:
+        raise InputError("capacity", f"at most {MOST_ROWS} rows", str(sample.capacity), "take a part of the sample")
     positive = (says & sample.mask[:, None]).astype(jnp.float32)
 
     def of_column(labels: Array) -> Array:

@@ -72,6 +72,11 @@ class Confident(OfClass):
         return self.learner.concepts
 
     @property
+    def assumes(self) -> str:
+        """What the learner assumes; blocks have the distribution of all rows."""
+        return getattr(self.learner, "assumes", "")
+
+    @property
     def proper(self) -> bool:
         """Whether the learner is proper: one of its hypotheses is returned."""
         return getattr(self.learner, "proper", False)

@@ -11,10 +11,10 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, Pairs, database, single_column
+from dpjax.learners.base import MOST_ROWS, OfClass, Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
@@ -31,7 +31,7 @@ class Covering(OfClass, ABC):
 
     Args:
       rounds: number of rounds; None if the planner chooses it.
-      noisy: use noisy counts instead of exact ones.
+      noisy: use noisy counts instead of exact ones. Neither are published.
     """
 
     concepts: Any
@@ -67,14 +67,18 @@ class Covering(OfClass, ABC):
         """The number of rounds, or the planner's number for alpha = 0.1."""
         return self.rounds or theory.rounds_for(self.members, _USUAL_ALPHA)
 
+    @property
+    def variant(self) -> str:
+        """The rule of `cover_plan`."""
+        return "hidden" if self.noisy else "noise_free"
+
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """`theory.set_cover.rounds_for` rounds, unless given, and the largest coefficient that the budget allows.
 
         The rounds depend on alpha only, so a sweep over epsilon or delta compiles one program; n is not used.
         """
         rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds
-        variant = "noisy" if self.noisy else "noise_free"
-        return cover_plan(privacy, rounds, self.members, self.neighboring, variant, self.offset(rounds, accuracy))
+        return cover_plan(privacy, rounds, self.members, self.neighboring, self.variant, self.offset(rounds, accuracy))
 
     def offset(self, rounds: int, accuracy: Accuracy) -> float:
         """The offset subtracted from noisy counts, in scales of the noise."""
@@ -92,8 +96,9 @@ class Covering(OfClass, ABC):
         return x
 
     def guarantee(self, plan: CoverPlan) -> Guarantee:
-        """The guarantee of all rounds together, with the cost of one round below it."""
-        return cover_guarantee(plan, self.neighboring, f"set cover, {plan.rounds} {self.what.format(self.concepts)}")
+        """The guarantee of all rounds together, with the cost of one round below it; counts are not published."""
+        what = f"set cover, {plan.rounds} {self.what.format(self.concepts)}"
+        return cover_guarantee(plan, self.neighboring, what, published=False)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the plan's numbers; NoTheoremError if there are too few rounds."""
@@ -119,6 +124,23 @@ class CoveringPlane(Covering):
 
     k: int | None
     family: Family | None
+    targets: ClassVar[str]
+    """What targets are made of, in the plural."""
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`Covering.sample_size`; NoTheoremError for a family that is not ``complete``, see `Planar`."""
+        self.require_complete()
+        return super().sample_size(privacy, accuracy)
+
+    def require_complete(self) -> None:
+        """NoTheoremError for a family without the pieces of every target: rows may all lie where its lines miss."""
+        if not getattr(self.functions, "complete", False):
+            expected = f"a complete one, which divides the grid in every way in which {self.targets} do"
+            raise NoTheoremError("family", expected, repr(self.functions), "search for n: no bound is for all rows")
+
+    def most_rows(self, plan: CoverPlan) -> int:
+        """Those of the family, if it says so."""
+        return getattr(self.functions, "most_rows", MOST_ROWS)
 
     def theorem(self, plan: CoverPlan, accuracy: Accuracy) -> int:
         """`Covering.theorem` at the coefficient that runs: families of cuts clip it."""

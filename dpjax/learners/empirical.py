@@ -1,5 +1,6 @@
 """Conversion of a PAC learner to an empirical learner, which has small error on the given rows, by resampling."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from dpjax.accounting.subsampling import with_replacement, with_replacement_base
 from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.keys import streams
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -73,7 +74,13 @@ class EmpiricalLearner(OfLearner):
             )  # fmt: skip
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> EmpiricalPlan:
-        """For at least n rows, by default the theorem's number. `learn` ignores the data of smaller samples."""
+        """For at least n rows, by default `empirical_sample_size`. `learn` ignores the data of smaller samples.
+
+        From `sample_size` on the goal is that of its proof: half of alpha and of beta on the rows.
+        """
+        with suppress(NoTheoremError):
+            if n is not None and n >= self.sample_size(privacy, accuracy):
+                accuracy = _halves(accuracy)
         draws, least = self._chosen(privacy, accuracy, n)
         one = self.learner.plan(self._part(privacy, least, draws), accuracy, draws)
         return EmpiricalPlan(one, whole(draws), whole(least), bucket(draws))
@@ -116,7 +123,7 @@ class EmpiricalLearner(OfLearner):
         line = isinstance(self.concepts, OnLine)
         restrictions = generalization.line if line else generalization.finite(self.concepts.size)
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)
-        return max(general, self.empirical_sample_size(privacy, Accuracy(alpha / 2, beta / 2)))
+        return max(general, self.empirical_sample_size(privacy, _halves(accuracy)))
 
     def _part(self, privacy: Privacy, rows: int, draws: int) -> Privacy:
         return Privacy(*with_replacement_base(float(privacy.epsilon), float(privacy.delta), draws, rows))
@@ -135,3 +142,7 @@ class EmpiricalLearner(OfLearner):
 
         rows, draws = fewest_rows(tried, enough)
         return draws, rows if n is None else checks.integer("n", n, 1)
+
+
+def _halves(accuracy: Accuracy) -> Accuracy:
+    return Accuracy(float(accuracy.alpha) / 2, float(accuracy.beta) / 2)

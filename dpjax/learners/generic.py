@@ -20,7 +20,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
-from dpjax.learners.column_errors import column_errors
+from dpjax.learners.column_errors import MOST_ROWS, column_errors
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitizer
 from dpjax.theory import generic as theory
@@ -144,6 +144,11 @@ class GenericLearner(OfColumns):
 
         chosen = jax.vmap(choose)(keys.per_index(of_columns, self.k), errors)
         return Hypothesis.of(number[jnp.maximum(chosen, 0)])
+
+    def most_rows(self, plan: GenericPlan) -> int:
+        """Up to which the errors and the sanitizer's counts are exact."""
+        own = getattr(self.sanitizer, "most_rows", None)
+        return MOST_ROWS if own is None else min(MOST_ROWS, own(plan.sanitizer))
 
     def guarantee(self, plan: GenericPlan) -> Guarantee:
         """The composition of the sanitizer and the k choices."""

@@ -57,6 +57,7 @@ class ParityLearner(OfClass):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
     exponent_of_k: ClassVar[float] = 0.0
+    assumes: ClassVar[str] = "uniform examples"
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Parities, "use KLN for other classes")

@@ -64,6 +64,7 @@ class PolygonLearner(CoveringPlane):
     follow: float | None = None
     margin: EdgeMargin | None = None
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
+    targets: ClassVar[str] = "halfplanes"
     runs: ClassVar[tuple[str, ...]] = (*CoveringPlane.runs, "dpjax.mechanisms.cover.Following")
 
     def __post_init__(self):
@@ -79,6 +80,11 @@ class PolygonLearner(CoveringPlane):
     def cost(self) -> tuple[float, float]:
         """See `Covering.cost`; that of the edges' margin, if there is one."""
         return super().cost if self.margin is None else (self.margin.functions(self.functions), self.margin.missed)
+
+    @property
+    def assumes(self) -> str:
+        """The margin."""
+        return "" if self.margin is None else repr(self.margin)
 
     @property
     def scoring(self) -> Scoring:
@@ -121,12 +127,13 @@ class PolygonLearner(CoveringPlane):
         """
         if self.k is not None and self.scoring == Saturating(self.k):
             return super().plan(privacy, accuracy, n)
-        variant = "noisy" if self.noisy else "noise_free"
         offset = self.offset(self.likely_rounds, accuracy)
-        return cover_plan(privacy, self.likely_rounds, self.members, self.neighboring, variant, offset, self.scoring)
+        return cover_plan(
+            privacy, self.likely_rounds, self.members, self.neighboring, self.variant, offset, self.scoring
+        )
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`Covering.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or
+        """`CoveringPlane.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or
         for another score than `Saturating` with this k.
         """
         edges = self.concepts.edges

@@ -1,6 +1,6 @@
 """Pure private learning from a probabilistic representation: draw a family of functions, then choose one of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass
+from dpjax.learners.base import MOST_ROWS, OfClass
 from dpjax.learners.representations.base import Representation, choose, columns, require_representation
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.theory import representations as theory
@@ -72,10 +72,18 @@ class RepresentationLearner(OfClass):
         representation = self.representation.sized(plan.sizes)
         return choose(representation, of_choice, representation.draw(of_family), sample, plan.epsilon)
 
+    def most_rows(self, plan: RepresentationPlan) -> int:
+        """Those of the representation, if it says so."""
+        return getattr(self.representation.sized(plan.sizes), "most_rows", MOST_ROWS)
+
     def guarantee(self, plan: RepresentationPlan) -> Guarantee:
-        """One exponential mechanism, given the family."""
+        """One exponential mechanism, given the family.
+
+        Epsilon and rho hold on average over families, too. The range does not: log-ratios of functions of two families
+        may differ by more.
+        """
         what = f"one of {self.representation.sized(plan.sizes).count} functions of a random family"
-        return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
+        return replace(exponential_guarantee(float(plan.epsilon), what, self.neighboring), bounded_range=None)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.representations.fewest_rows`, or `printed`; NoTheoremError for sizes too small for this accuracy."""

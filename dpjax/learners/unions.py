@@ -43,14 +43,18 @@ class UnionLearner(CoveringPlane):
     """Set cover by triangles and rectangles: each round selects one with many positives and (nearly) no negatives.
 
     The covered rows are removed; the union of all pieces is returned, one per round. There are two kinds of plans, of
-    the same privacy. With a number of rows below `sample_size` rounds and k are those of `measured_rounds`, and small
-    parts of the union that are not connected to the rest are removed: these numbers err least in measurements
-    (docs/gallery/boundary.md). Otherwise they are those of the theorem, and all pieces are kept.
+    the same privacy. While the rounds of `measured_rounds` are fewer than `theory.set_cover.rounds_for`, rounds and k
+    are measured ones, and small parts of the union that are not connected to the rest are removed: these numbers err
+    least in measurements (docs/gallery/boundary.md). Otherwise they are those of the formulas, and all pieces are kept.
+
+    **No theorem has a sample size for the families of this package.** Their lines are finitely many, so an edge of a
+    target is off by up to one strip and one direction: where all rows lie next to the edge, half of them may be wrong
+    however many there are.
 
     Args:
       rounds, noisy: see `Covering`.
       concepts: unions of triangles; their number is the default of k.
-      k: the largest number of pieces of a target, None for that of ``concepts``; no theorem is for a smaller k.
+      k: the largest number of pieces of a target, None for that of ``concepts``.
       directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
       family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges.
       estimate: of the number of rows that is public, for plans without one, such as under ADD_OR_REMOVE_ONE;
@@ -58,10 +62,10 @@ class UnionLearner(CoveringPlane):
       islands: False keeps small parts of the union in all plans.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
-    Utility: `theory.set_cover.realizable` for unions of at most k pieces of the family. For other targets no bound
-      holds for all distributions.
-    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Theorems
-      1.4 and 5.1, with the accounting corrected and a finite family; rectangles, measured rounds and islands are ours.
+    Utility: measured. With a ``family`` that is ``complete``, `theory.set_cover.realizable` for unions of at most k
+      pieces.
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
+      without its theorem; the finite family, rectangles, the accounting, measured rounds and islands are ours.
     """
 
     concepts: Unions
@@ -75,6 +79,7 @@ class UnionLearner(CoveringPlane):
     estimate: int | None = None
     islands: bool = True
     what: ClassVar[str] = "pieces on a grid of side {0.d}"
+    targets: ClassVar[str] = "pieces of unions"
 
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
@@ -114,8 +119,7 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        variant = "noisy" if self.noisy else "noise_free"
-        found = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        found = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(found.coefficient) * rows  # of the whole square, in nats
@@ -129,17 +133,17 @@ class UnionLearner(CoveringPlane):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the theorem's numbers, and so many rows that they are what runs.
 
-        NoTheoremError for a k below the number of pieces of the class, and for an estimate that is too small for these
-        numbers, in case no n is given.
+        NoTheoremError for a family that is not complete, which those of this package are not, for a k below the number
+        of pieces of the class, and for an estimate that is too small for these numbers, in case no n is given.
         """
+        self.require_complete()
         pieces = self.concepts.triangles
         if self.members < pieces:
             expected = f"at least {pieces}: the theorem is for targets of at most k pieces"
             advice = f"leave it out for the theorem, or use a class of {self.members} pieces"
             raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
-        variant = "noisy" if self.noisy else "noise_free"
-        plan = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         found = self.theorem(plan, accuracy)
         if self.rounds is not None:
             return found

@@ -30,6 +30,7 @@ from dpjax.theory import vc1 as theory
 _TEST = 0.25  # fraction of epsilon for all tests together, where there are any
 _STARTS = (0.25, 0.35, 0.45, 0.55, 0.65)  # tried fractions of alpha and beta for the first part
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)  # tried fractions of the second part's alpha for ``share``
+_ROUNDING = 2.0**-22
 _NEVER = jnp.iinfo(jnp.int32).max
 _EXACT_ROUNDS = 64  # optimal composition up to this many rounds, zCDP beyond
 
@@ -241,7 +242,8 @@ class ProperVC1(OfClass):
         if found.tests and 1.5 * found.share >= float(accuracy.alpha) - float(start.alpha):
             raise NoTheoremError("share", "a small part of alpha", str(found.share), "leave share out, or search for n")
         first = float(self.plan(privacy, accuracy).first)
-        return int(max(own / first, found.rows / (1 - first))) + 2
+        low, high = first * (1 - _ROUNDING), first * (1 + _ROUNDING)  # `learn` cuts the rows by a float32 product
+        return int(max(own / low, found.rows / (1 - high))) + 2
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """For a start at an improper node: one row decides between two of its children."""

@@ -11,7 +11,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.plans import Number, plan_type, up
-from dpjax.core.random import GeometricTable, geometric_table
+from dpjax.core.random import MOST_LEVELS, GeometricTable, geometric_table
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
 from dpjax.mechanisms._inputs import epsilon_of, held, positive, signed
@@ -54,15 +54,13 @@ def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplac
       epsilon: plain number >= sensitivity / 2e7.
       sensitivity: integer >= 1; the L1 sensitivity of the value over all coordinates, see `discrete_laplace_mechanism`.
 
-    The table is padded to a multiple of 4 digits with digits that are always 0, so that budgets share programs.
+    The table has all digits of a draw, also those that are always 0: all budgets share one program.
 
     Privacy: of the mechanism, (epsilon, 0): the scale is rounded up.
     Reference: as `discrete_laplace_mechanism`.
     """
     scale = up(checks.integer("sensitivity", sensitivity, 1) / checks.epsilon(epsilon))
-    table = geometric_table(float(scale))
-    digits = jnp.pad(table.digits, ((0, -len(table.digits) % 4), (0, 0)))
-    return DiscreteLaplacePlan(scale, GeometricTable(digits, table.nonzero))
+    return DiscreteLaplacePlan(scale, geometric_table(float(scale), MOST_LEVELS))
 
 
 def discrete_laplace_mechanism(

@@ -7,20 +7,26 @@ import contextlib
 import io
 import json
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import matplotlib.style
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 from PIL import Image
 
 from dpjax.core.checks import InputError
-from dpjax.core.files import replace_file
+from dpjax.core.documents import parse_json
+from dpjax.core.files import read_bytes, replace_file
+from dpjax.core.logs import LOG
 from dpjax.plots.page import SCREEN, Page
+from dpjax.plots.words import families_with, missing
 
 FORMATS = ("pdf", "png", "svg")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
@@ -64,8 +70,10 @@ def settle(figure: Figure) -> None:
 
 
 def check_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
-    """The formats as names; InputError for an unknown one."""
+    """The formats as names, none for "none"; InputError for an unknown one."""
     names = (formats,) if isinstance(formats, str) else tuple(formats)
+    if names == ("none",):
+        return ()
     for name in names:
         if name not in FORMATS:
             raise InputError("formats", f"one of {', '.join(FORMATS)}", repr(name), "choose for example png or pdf")
@@ -83,8 +91,15 @@ def save(
     or if a file cannot be written.
     """
     names, place = check_formats(formats), Path(base)
-    with house_style(page):
+    with house_style(page), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # said in one sentence
         figure, title = draw()
+        if lacking := missing(_texts(figure)):  # names in other scripts
+            matplotlib.rcParams["font.family"] += families_with(lacking)
+            figure, title = draw()
+            if left := missing(_texts(figure)):
+                boxes = f"no installed font has {' '.join(sorted(left))}: the figure has boxes instead"
+                LOG.warning(f"{boxes}; install one, such as Noto Sans CJK, or give another label")
         settle(figure)
         about = {name: value() if callable(value) else value for name, value in about.items()}
         software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
@@ -103,17 +118,21 @@ def save(
     return list(files)
 
 
+def _texts(figure: Figure) -> list[str]:
+    return [one.get_text() for one in figure.findobj(Text)]
+
+
 def read_metadata(path: str | Path) -> dict[str, Any]:
     """The configuration, seed, versions, device and title in a figure's file; InputError if it has none."""
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(path)
         if data.startswith(b"\x89PNG"):
             text = Image.open(io.BytesIO(data), formats=["PNG"]).info["Description"]
         elif data.startswith(b"%PDF"):
             text = _pdf_keywords(data)
         else:
             text = next(ET.fromstring(data).iter("{http://purl.org/dc/elements/1.1/}description")).text
-        about = json.loads(text)
+        about = parse_json(text)
         if not isinstance(about, dict):
             raise ValueError("not a mapping")
         return about

@@ -2,8 +2,11 @@
 
 import functools
 import re
+from collections.abc import Iterable
 from typing import Any
 
+import matplotlib
+from matplotlib import font_manager
 from matplotlib.font_manager import FontProperties
 from matplotlib.mathtext import MathTextParser
 from matplotlib.textpath import TextToPath
@@ -11,6 +14,8 @@ from matplotlib.textpath import TextToPath
 from dpjax.plots.page import Page
 
 N_STAR = r"$n^{\ast}$"
+_MATHEMATICS = re.compile(r"(?<!\\)\$(?=\S)(?:\\.|[^$\\])*(?<=\S)\$(?!\d)")
+_DOLLAR = re.compile(r"(?<!\\)\$")
 _PARTS = re.compile(r"(?:\\\$|(?<!\\)\$(?:\\.|[^$\\])*\$|[^ \n\t$]|(?<!\\)\$)+")  # no line break at a no-break space
 
 
@@ -24,9 +29,15 @@ def number(value: float) -> str:
 
 
 def typeset(text: str) -> str:
-    """Text with mathematics between dollar signs; unchanged if matplotlib cannot parse it."""
-    plain = re.sub(r"(?<!\\)\$", r"\\$", text)
-    if len(re.findall(r"(?<!\\)\$", text)) % 2:
+    """Text with mathematics between dollar signs; unchanged if matplotlib cannot parse it.
+
+    No space follows the first of two dollar signs or precedes the second, and no digit follows the second: $5 and $6
+    are prices.
+    """
+    if "$" not in text:
+        return text
+    plain = _DOLLAR.sub(r"\\$", text)
+    if _DOLLAR.search(_MATHEMATICS.sub("", text)):
         return plain
     try:
         MathTextParser("path").parse(text, 72)
@@ -53,13 +64,38 @@ def wrapped(text: str, inches: float, page: Page, size: float, weight: str = "no
 
 def width(text: str, page: Page, size: float, weight: str = "normal") -> float:
     """The width of a line of text in inches. Call inside `files.house_style`."""
-    return _width(text, page, size, weight)
+    return _width(text, page, tuple(matplotlib.rcParams["font.family"]), size, weight)
 
 
 @functools.lru_cache(maxsize=4096)
-def _width(text: str, page: Page, size: float, weight: str) -> float:
-    properties: Any = FontProperties(family=page.rc()["font.family"], size=size, weight=weight)
-    mathematics = len(re.findall(r"(?<!\\)\$", text)) >= 2
+def _width(text: str, page: Page, families: tuple[str, ...], size: float, weight: str) -> float:
+    properties: Any = FontProperties(family=list(families), size=size, weight=weight)
+    mathematics = len(_DOLLAR.findall(text)) >= 2
     plain = text if mathematics else text.replace(r"\$", "$")
     found = TextToPath().get_text_width_height_descent(plain, properties, mathematics)
     return float(found[0]) / 72
+
+
+def missing(texts: Iterable[str]) -> set[str]:
+    """The letters that the style's fonts do not have."""
+    families = [FontProperties(family=[name]) for name in matplotlib.rcParams["font.family"]]
+    fonts = [font_manager.get_font(font_manager.findfont(one)) for one in families]
+    letters = {letter for letter in "".join(texts) if letter.isprintable()}
+    return {letter for letter in letters if not any(font.get_char_index(ord(letter)) for font in fonts)}
+
+
+def families_with(letters: set[str]) -> list[str]:
+    """Installed families that together have as many of the letters as there are in any; those with bold come first."""
+    entries = [entry for entry in font_manager.fontManager.ttflist if not entry.name.startswith("Last Resort")]
+    bold = {entry.name for entry in entries if entry.weight in (700, "bold")}
+    found: dict[str, set[str]] = {}
+    for entry in entries if letters else ():
+        if entry.style == "normal":
+            font = font_manager.get_font(entry.fname)
+            found.setdefault(entry.name, {letter for letter in letters if font.get_char_index(ord(letter))})
+    chosen: list[str] = []
+    for name, has in sorted(found.items(), key=lambda one: (-len(one[1]), one[0] not in bold, one[0])):
+        if has & letters:
+            chosen.append(name)
+            letters = letters - has
+    return chosen

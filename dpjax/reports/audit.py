@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dpjax.core.checks import InputError
+from dpjax.core.html import Column, Markup, block, details, element, number, table, terms
 from dpjax.reports import figures
-from dpjax.reports.html import Column, Markup, block, details, element, number, table, terms
 from dpjax.reports.page import Section, notice, origin, page
 from dpjax.reports.words import table_of
 

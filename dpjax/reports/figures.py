@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpjax.core.html import Markup, element, number, printable
 from dpjax.plots import plot_curve, plot_privacy
-from dpjax.reports.html import Markup, element, number, printable
 from dpjax.reports.svg import inlined
 from dpjax.reports.words import table_of
 

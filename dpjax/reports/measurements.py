@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dpjax.reports.html import Column, Markup, block, code, details, element, number, table, together
+from dpjax.core.html import Column, Markup, block, code, details, element, number, table, together
 from dpjax.reports.words import listed, table_of, trial_command
 
 _PLACES = ("learner", "k", "epsilon")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dpjax.reports.html import Markup, element, escaped, terms, together
+from dpjax.core.html import Markup, element, escaped, terms, together
 from dpjax.reports.style import style_sheet
 
 

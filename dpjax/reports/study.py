@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dpjax.core.html import Markup, block, code, details, element, together
 from dpjax.plots.records import read_brackets, read_points, read_slopes
 from dpjax.reports import figures, measurements, words
-from dpjax.reports.html import Markup, block, code, details, element, together
 from dpjax.reports.page import Section, notice, origin, page
 from dpjax.reports.toml import as_toml
 

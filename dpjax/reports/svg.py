@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
-from dpjax.reports.html import Markup, escaped
+from dpjax.core.html import Markup, escaped
 from dpjax.reports.style import names_of_colors
 
 _COLOR = re.compile("#[0-9a-f]{6}")

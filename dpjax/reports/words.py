@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dpjax.reports.html import number
+from dpjax.core.html import number
 
 _MINUS = "\N{NO-BREAK SPACE}\N{MINUS SIGN}\N{NO-BREAK SPACE}"
 _TARGET = f"1{_MINUS}beta"

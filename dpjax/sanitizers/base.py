@@ -67,7 +67,7 @@ class Sanitizer(Protocol):
 
     Optional: ``unseen(concepts, plan, n, beta)``, rows m such that with probability 1 - beta, for every concept, one
     that agrees with it on all listed points differs from it on at most m of any n rows. Without it `GenericLearner`
-    derives such a bound from the accuracy of all queries.
+    derives such a bound from the accuracy of all queries. ``most_rows(plan)``, the most rows that `sanitize` accepts.
 
     Reference: Bun, Nissim, Stemmer 2016, Definition 2.17.
     """

@@ -13,13 +13,13 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitized
-from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram
+from dpjax.sanitizers.queries import EXACT, OfQueries, answers, histogram
 from dpjax.theory import sanitizers as sizes
 
 _MOST_ENTRIES = 1 << 24  # multisets x (queries + points)
@@ -79,7 +79,7 @@ class BLR(OfQueries):
 
     def law(self, x: Array, mask: Array, plan: BLRPlan) -> Categorical:
         """The exact law of the number of the chosen multiset."""
-        check_rows(x.shape[0], min(EXACT, -(-(1 << 31) // plan.size)))
+        checks.rows(x.shape[0], self.most_rows(plan), "BLR")
         n = jnp.sum(mask, dtype=jnp.int32)
         ours = answers(self.queries, histogram(self.queries, x, mask))
         table = self.queries.matrix().astype(np.int32)
@@ -94,16 +94,21 @@ class BLR(OfQueries):
         value = jnp.asarray(self._multisets(plan.size))[chosen]
         return Sanitized.of(value[:, None], jnp.ones(plan.size, jnp.int32))
 
+    def most_rows(self, plan: BLRPlan) -> int:
+        """Up to which counts and scores are exact."""
+        return min(EXACT, -(-(1 << 31) // plan.size)) - 1
+
     def guarantee(self, plan: BLRPlan) -> Guarantee:
         """One exponential mechanism."""
         what = f"exponential mechanism over {self.databases(plan.size)} synthetic databases"
         return exponential_guarantee(float(plan.epsilon), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.blr`."""
+        """`theory.sanitizers.blr`; NoTheoremError for more rows than `most_rows`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         databases = self.databases(plan.size)
-        return sizes.blr(databases, self.queries.size, plan.size, effective_epsilon(plan.epsilon), alpha, beta)
+        rows = sizes.blr(databases, self.queries.size, plan.size, effective_epsilon(plan.epsilon), alpha, beta)
+        return checks.rows(rows, self.most_rows(plan), "BLR", NoTheoremError)
 
     def _multisets(self, points: int) -> np.ndarray:
         chosen = itertools.combinations_with_replacement(range(self.queries.width), points)

@@ -16,7 +16,7 @@ from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.joint_law import JointLaw
-from dpjax.sanitizers.quantiles import counts_tried, enough_ties, numbered, of_quantiles, shifted_right
+from dpjax.sanitizers.quantiles import all_numbered, counts_tried, enough_ties, numbered, of_quantiles, shifted_right
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
@@ -94,10 +94,10 @@ class JointQuantiles(OfThresholds):
         return exponential_guarantee(2 * float(plan.rate), f"{plan.count} joint quantiles (exponential)")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.joint`, for rows of which at most 2^ties are equal."""
+        """`theory.sanitizers.joint`; NoTheoremError for ``ties`` that cannot number so many equal rows."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.rate), plan.count, plan.ties, alpha, beta)
-        return whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles")
+        return all_numbered(whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles"), plan.ties)
 
     def _rows(self, rate: float, count: int, ties: int, alpha: float, beta: float) -> float:
         return sizes.joint(log_size(self.bits + ties, None), rate, count, alpha, beta)

@@ -25,7 +25,7 @@ from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import Sanitized, noisy_counts
-from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
+from dpjax.sanitizers.queries import EXACT, OfQueries, answers, histogram, query
 from dpjax.theory import sanitizers as sizes
 
 _UNITS = EXACT // 2  # of the synthetic database; rounding to integer units adds at most half a unit per value
@@ -106,7 +106,7 @@ class MWEM(OfQueries):
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: MWEMPlan) -> Sanitized:
         """All values of the domain, with weights. x: ``uint32[n, 1]``, n below 2**23. mask: ``bool[n]``."""
-        check_rows(x.shape[0], EXACT // 2)
+        checks.rows(x.shape[0], self.most_rows(plan), "MWEM")
         rows = jnp.sum(mask, dtype=jnp.int32)
         truth = answers(self.queries, histogram(self.queries, x, mask))
 
@@ -187,6 +187,10 @@ class MWEM(OfQueries):
                 weights = ((end.passed + weights.astype(jnp.int64)) // (rounds + 1)).astype(jnp.int32)
         return Sanitized.of(jnp.arange(self.queries.width, dtype=jnp.uint32)[:, None], weights)
 
+    def most_rows(self, plan: MWEMPlan) -> int:
+        """Up to which counts are exact."""
+        return EXACT // 2 - 1
+
     def guarantee(self, plan: MWEMPlan) -> Guarantee:
         """T rounds of a choice and a count."""
         parts = (
@@ -201,12 +205,14 @@ class MWEM(OfQueries):
         return min(wholes, key=lambda whole: whole.epsilon)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.mwem`; NoTheoremError if the rounds are too few for this alpha, and with replays."""
+        """`theory.sanitizers.mwem`; NoTheoremError if the rounds are too few for this alpha, with replays, and for more
+        rows than `most_rows`."""
         if self.replays:
             raise NoTheoremError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         part = min(effective_epsilon(plan.choice) / _CHOICE, 1 / float(plan.scale) / (1 - _CHOICE))
-        return sizes.mwem(self.queries.width, self.queries.size, plan.rounds, part, alpha, beta)
+        rows = sizes.mwem(self.queries.width, self.queries.size, plan.rounds, part, alpha, beta)
+        return checks.rows(rows, self.most_rows(plan), "MWEM", NoTheoremError)
 
     def _fewest_rows(self, delta: float, alpha: float, beta: float) -> int:
         """The rounds that need the fewest rows at epsilon = 1."""

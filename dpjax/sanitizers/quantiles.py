@@ -19,6 +19,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
+from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
@@ -182,10 +183,10 @@ class RecursiveQuantiles(OfThresholds):
         return basic((as_replace_one(part),), f"{2**plan.levels - 1} recursive quantiles", plan.levels)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.recursive`, for rows of which at most 2^ties are equal."""
+        """`theory.sanitizers.recursive`; NoTheoremError for ``ties`` that cannot number so many equal rows."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(effective_epsilon(plan.epsilon), plan.levels, plan.ties, alpha, beta)
-        return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
+        return all_numbered(whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels"), plan.ties)
 
     def unseen(self, concepts: Any, plan: RecursionPlan, n: int, beta: float) -> float:
         """`theory.sanitizers.largest_part` for each interval of a difference: equal rows are within or without."""
@@ -206,6 +207,14 @@ def counts_tried(alpha: float, sixteenths: int) -> list[int]:
 def enough_ties(rows: Callable[[int], float]) -> int:
     """The smallest even number of bits that can number all rows that are needed with it; `MOST_TIES` at most."""
     return next((ties for ties in range(0, MOST_TIES, 2) if rows(ties) <= 2**ties), MOST_TIES)
+
+
+def all_numbered(rows: int, ties: int) -> int:
+    """The rows; NoTheoremError if they do not have distinct numbers of ``ties`` bits: they may all be equal."""
+    if rows > 2**ties:
+        expected = f"{(rows - 1).bit_length()} bits or more, which number {rows} equal rows"
+        raise NoTheoremError("ties", expected, str(ties), "leave ties out, or search for n")
+    return rows
 
 
 def numbered(rows: Array, n: Array, bits: int, ties: int) -> tuple[Array, Array]:

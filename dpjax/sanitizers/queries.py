@@ -78,12 +78,6 @@ def query(queries: Finite, number: Array) -> Array:
     return _unpacked(jnp.asarray(_packed(queries))[number])[: queries.width]
 
 
-def check_rows(capacity: int, limit: int) -> None:
-    """InputError for a buffer of ``limit`` rows or more, for which counts would not be exact."""
-    if capacity >= limit:
-        raise InputError("rows", f"a buffer of fewer than {limit}", str(capacity), "sanitize a part of them")
-
-
 def error(queries: Finite, sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
     """Host: the largest error of a query's frequency over the whole class, as an exact fraction; 0 without rows."""
     last, columns = queries.width - 1, np.zeros((queries.width, 2))

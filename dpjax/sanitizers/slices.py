@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, same_plan
-from dpjax.core.random import GeometricTable, geometric_table
+from dpjax.core.random import MOST_LEVELS, GeometricTable, geometric_table
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Geometric
 from dpjax.mechanisms.exponential import effective_epsilon
@@ -29,8 +29,6 @@ from dpjax.sanitizers.base import OfThresholds, Sanitized, whole_rows
 from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
-
-_LEVELS = 31  # digits of a length: enough for every rate, so that all rates share a program
 
 
 @plan_type
@@ -140,11 +138,7 @@ class Slices(OfThresholds):
 
 
 def _table(rate: Number) -> GeometricTable:
-    table = geometric_table(1 / float(rate))
-    digits: Any = np.asarray(table.digits)  # further digits are never 1
-    nonzero: Any = np.asarray(table.nonzero)
-    padded: Any = np.pad(digits, ((0, _LEVELS - len(digits)), (0, 0)))
-    return GeometricTable(padded, nonzero)
+    return jax.tree.map(np.asarray, geometric_table(1 / float(rate), MOST_LEVELS))
 
 
 @lru_cache(maxsize=1024)

@@ -1,6 +1,6 @@
 """Hypotheses learned from a table: descriptions, a file that contains no row, and predictions on other tables."""
 
-import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ import numpy as np
 
 from dpjax.concepts.outside import describe
 from dpjax.core.checks import InputError
+from dpjax.core.documents import parse_json
+from dpjax.core.files import read_bytes
 from dpjax.experiments.build import LEARNERS, Builder
+from dpjax.experiments.packed import require_tables
 from dpjax.experiments.spec import spec_of
 from dpjax.tables import places
 from dpjax.tables.columns import predicted
@@ -77,18 +80,31 @@ class Learned:
         """The inverse of `to_dict`. imports: user modules that it may use. InputError for anything else."""
         if not isinstance(data, Mapping) or data.get("kind") != KIND:
             raise _broken("another content")
+        require_tables(data)
         builder = Builder(tuple(imports))
         try:
             learner = builder.build("learner", data["learner"], LEARNERS)
             hypothesis = jax.tree.map(jnp.asarray, builder.build("hypothesis", data["hypothesis"]))
             names, positive = tuple(map(str, data["names"])), data["positive"]
             made = Learned(learner, hypothesis, Placing.of(data["placing"]), names, positive)
-            count = len(describe(learner.concepts, hypothesis))
-        except (KeyError, TypeError, AttributeError) as error:
+            made._require_usable()
+        except InputError:
+            raise
+        except Exception as error:  # of objects that do not fit together
             raise _broken(f"{type(error).__name__}: {error}") from error
-        if count != len(names):
-            raise _broken(f"{count} hypotheses and {len(names)} names")
         return made
+
+    def _require_usable(self) -> None:
+        """InputError unless the grids are some, and each name has a hypothesis; other errors if it cannot predict."""
+        for feature, grid, _ in self.placing._with():
+            if not -math.inf < grid.low < grid.high < math.inf or not 1 <= grid.bits <= 52:
+                raise _broken(f"{feature} with bounds {grid.low} to {grid.high}, and {grid.bits} bits")
+        count = len(describe(self.learner.concepts, self.hypothesis))
+        x = self.placing.elements([np.array([grid.low]) for grid in self.placing.grids])
+        shape = jax.eval_shape(lambda: predicted(self.learner, self.hypothesis, jnp.asarray(x))).shape
+        if count != len(self.names) or shape != (1, count):
+            raise _broken(f"{count} hypotheses and {len(self.names)} names")
+        self.rules()
 
     def _in_units(self, j: int, name: str, said: str) -> dict[str, Any]:
         """A row of `rules`; ``said`` contains ranges of elements, each between two zeros, or none.
@@ -110,7 +126,7 @@ class Learned:
 def load(path: str | Path, imports: Sequence[str] = ()) -> Learned:
     """Reads a file of `dpjax learn --out`. InputError for a file that cannot be read or has another content."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = parse_json(read_bytes(path))
     except OSError as error:
         raise InputError("learned", "a file learned.json", f"{path}: {error.strerror}", "check the path") from error
     except ValueError as error:

@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpjax.core.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.experiments.build import own_frames
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
@@ -101,10 +102,12 @@ def run_check(check: Check, subject: Any) -> Finding:
         return finding("failed", expected=failure.expected, given=failure.given, advice=failure.advice)
     except Skipped as reason:
         return finding("skipped", given=str(reason))
+    except NoTheoremError as none:
+        return finding("skipped", given=f"no theorem has a sample size: {none}")
     except InputError as refusal:
         given = f"{refusal.name}: {refusal.given} where {refusal.expected} is expected"
         return finding("failed", expected="no refusal", given=given, advice=refusal.advice)
-    except Exception as error:
+    except checks.RAISED as error:
         lines = f"{type(error).__name__}: {error}".splitlines()
         advice = "correct the code that the traceback names"
         return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=own_frames(error))

@@ -44,7 +44,7 @@ class Written:
         InputError for a module, a builtin, or a class or factory that needs more arguments; `build.PersonsFault` for an
         error inside user code.
         """
-        builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)})
+        builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)}, trusted=True)
         if self.concepts is not None:
             concepts = builder.build("concepts", self.concepts, CONCEPTS)
             if _kind(concepts) != "class":

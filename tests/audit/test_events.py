@@ -7,6 +7,7 @@ import pytest
 
 from dpjax.audit.choices import choose
 from dpjax.audit.events import features
+from dpjax.audit.naming import Naming
 from dpjax.audit.thresholds import Aim
 
 AIM = Aim.of(1.0, 0.0, 1000, 0.95)
@@ -15,7 +16,8 @@ AIM = Aim.of(1.0, 0.0, 1000, 0.95)
 def described(first, second):
     """The events that are chosen from these outputs, in words."""
     sides = [jax.vmap(features)(jnp.asarray(side)) for side in (first, second)]
-    return {question.words(sides[0].numbers.shape[-1]) for question in choose(*sides, AIM, guesses=False)}
+    naming = Naming.of(jnp.asarray(first[0]))
+    return {question.words(naming) for question in choose(*sides, AIM, guesses=False)}
 
 
 def side(**counts):
@@ -38,7 +40,7 @@ def test_one_outcome(value, name):
 def test_large_sets_and_long_outputs_are_counted():
     even = np.random.default_rng(0).permutation(np.repeat(np.arange(0, 40, 2), 50)).astype(np.int32)
     words = described(even, even + 1)
-    assert words and all("of the 40 outputs seen in training" in name for name in words)
+    assert words and all(" of the 40 that were seen in training: " in name and name.endswith(", ...") for name in words)
     one = np.eye(5, dtype=np.int32)[even % 5]
     words = described(one, one[:, ::-1] ^ 1)
-    assert words and not any(name.startswith("output is") for name in words)
+    assert words and all(name.count("(") <= 6 for name in words)

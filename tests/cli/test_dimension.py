@@ -184,6 +184,29 @@ def test_text_with_a_byte_order_mark(tmp_path):
     assert read_matrix(tmp_path / "class.csv").tolist() == [[0, 1], [1, 1], [0, 0]]
 
 
+@pytest.mark.parametrize("how", [{}, {"delimiter": ","}, {"fmt": "%.1f", "delimiter": ";"}, {"fmt": "%g"}])
+def test_a_matrix_that_numpy_wrote_as_text(tmp_path, how):
+    np.savetxt(tmp_path / "class.csv", np.array([[0, 1, 2.0], [1, 1, 0]]), header="labels", **how)
+    assert read_matrix(tmp_path / "class.csv").tolist() == [[0, 1, 2], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("word", ["0.5", "nan", "inf", "1e300", "1.0.0"])
+def test_a_number_that_is_not_whole_is_named(tmp_path, word):
+    (tmp_path / "class.csv").write_text(f"0,1\n1,{word}\n")
+    with pytest.raises(InputError, match=f"'{word}' in line 2"):
+        read_matrix(tmp_path / "class.csv")
+
+
+def test_a_matrix_of_whole_floats_is_a_class(capsys, tmp_path):
+    np.save(tmp_path / "class.npy", np.array([[0.0, 1.0], [1.0, 1.0]]))
+    found, _ = answer(capsys, tmp_path / "class.npy")
+    assert (found["concepts"], found["labels"]) == (2, 2)
+    assert Multiclass.of(np.array([[0.0, 2.0]])) == Multiclass.of([[0, 2]])
+    for wrong in (np.inf, 1e300):
+        with pytest.raises(InputError, match="row 0, column 1: expected a whole number"):
+            Multiclass.of(np.array([[0, wrong]]))
+
+
 @pytest.mark.parametrize("content", ["empty", "pickled", "archive"])
 def test_npy_files_that_are_no_array_of_numbers(tmp_path, content):
     path = tmp_path / "class.npy"

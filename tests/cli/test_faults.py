@@ -120,3 +120,65 @@ def test_modules_that_nothing_uses_have_to_exist(capsys):
 def test_a_power_that_is_too_large_says_so(capsys):
     assert cli.main(["plan", "--concepts", "Points(2**65)", "--learners", "KLN", "--n", "20"]) == 2
     assert "an exponent in 0..64" in capsys.readouterr().err
+
+
+EXITS = """
+import sys
+from dataclasses import dataclass
+import dpjax as dp
+from dpjax.learners.kln import KLNPlan
+
+@dataclass(frozen=True)
+class Leaves(dp.KLN):
+    def plan(self, privacy, accuracy, n=None) -> KLNPlan:
+        sys.exit(0)
+
+def makes(concepts, k=1) -> dp.KLN:
+    sys.exit(0)
+
+def draws(key, data):
+    sys.exit(0)
+
+def leaves(data, rng):
+    sys.exit(0)
+
+def pairs():
+    sys.exit(0)
+"""
+CLASS = ("--concepts", "Points(16)", "--n", "20")
+CLAIM = ("--epsilon", "1", "--delta", "0", "--histograms", "1,2")
+
+
+@pytest.mark.parametrize("words", [
+    ("audit", "exits:leaves", *CLAIM), ("audit", "exits:draws", *CLAIM), ("audit", "exits:makes"),
+    ("audit", "exits:Leaves"), ("audit", "exits:leaves", *CLAIM[:4], "--pairs", "exits:pairs"),
+    ("audit", "exits:makes", "--method", "tracing"), ("audit", "at_import:anything"), ("check", "at_import:x"),
+    ("check", "exits:makes", "--concepts", "Points(16)"),
+    ("plan", "--import", "at_import", *CLASS, "--learners", "KLN"),
+    ("plan", "--import", "exits", *CLASS, "--learners", "exits:Leaves"),
+    ("ask", "Points(16)", "--import", "at_import", "--learners", "at_import:x"),
+    ("optimum", "points(2)", "--n", "2", "--learners", "exits:makes", "--import", "exits"),
+    ("attack", "exits:makes", "--import", "exits"), ("dimension", "at_import:anything", "--import", "at_import"),
+    ("trial", "study.toml", "--n", "20", "--import", "exits"),
+])  # fmt: skip
+def test_an_exit_in_a_persons_code_ends_no_command_with_success(own, tmp_path, capsys, words):
+    """sys.exit(0) is a fault of the code that calls it, wherever a command reaches that code."""
+    (tmp_path / "exits.py").write_text(EXITS)
+    (tmp_path / "at_import.py").write_text("import sys\nsys.exit(0)\n")
+    study = '[task]\nconcepts = "Points(16)"\n[learners]\nl = "exits:Leaves"\n'
+    (tmp_path / "study.toml").write_text(study)
+    assert cli.main(words) == 2
+    printed = capsys.readouterr().err
+    assert "dpjax: " in printed and ("SystemExit" in printed or words[0] == "audit"), printed
+
+
+def test_a_curve_records_an_exit_and_measures_the_others(own, tmp_path, capsys):
+    (tmp_path / "exits.py").write_text(EXITS)
+    words = ("--import", "exits", "--concepts", "Points(16)", "--epsilon", "1", "--learners", "KLN", "l=exits:Leaves")
+    assert cli.main(["curve", *words, *SMALL]) == 4
+    assert "l, k = 1, epsilon = 1, n = 20: SystemExit: 0" in capsys.readouterr().out
+
+
+def test_help_still_ends_by_itself():
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["audit", "--help"])

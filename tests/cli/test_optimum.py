@@ -7,6 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpjax import cli
+from dpjax.cli import optimum as optimum_module
+from dpjax.core.checks import InputError
 
 
 def test_the_numbers(capsys):
@@ -67,3 +69,33 @@ def test_errors_are_one_clear_sentence(capsys, words, message):
     printed = capsys.readouterr()
     assert not printed.out and "Traceback" not in printed.err and len(printed.err.splitlines()) == 1
     assert re.search(message, printed.err), printed.err
+
+
+def test_sizes_are_checked_before_any_is_solved(capsys, monkeypatch):
+    monkeypatch.setattr("dpjax.cli.optimum.optimum", lambda *_, **how: pytest.fail("solved"))
+    for sizes, words in ((["2", "0"], "n: expected a whole number >= 1"), (["2", "4000"], "take n = 28 or less")):
+        assert cli.main(["optimum", "thresholds(2)", "--n", *sizes]) == 2
+        assert words in capsys.readouterr().err
+    assert cli.main(["optimum", "thresholds(2)", "--learners", "StablePoints"]) == 2
+
+
+def test_a_size_that_fails_leaves_the_others(capsys, monkeypatch):
+    """A solver may give up, or memory end, at one size alone."""
+    real = optimum_module.optimum
+
+    def solved(goal, n, *rest, **how):
+        if n == 3:
+            raise InputError("program", "one that the solver finishes", "time limit", "take an epsilon closer to 1")
+        if n == 1:
+            raise MemoryError
+        return real(goal, n, *rest, **how)
+
+    monkeypatch.setattr(optimum_module, "optimum", solved)
+    words = ["optimum", "Thresholds(2)", "--rounds", "0", "--n"]
+    assert cli.main([*words, "1", "2", "3", "--json"]) == 4
+    found = json.loads(capsys.readouterr().out)
+    assert [row["n"] for row in found["rows"]] == [2] and [one["n"] for one in found["failures"]] == [1, 3]
+    assert cli.main([*words, "2", "3"]) == 4
+    printed = capsys.readouterr().out
+    assert "failed: n = 3: program: expected one that the solver finishes" in printed and "gap of KLN" in printed
+    assert cli.main([*words, "3"]) == 2, "nothing is finished"

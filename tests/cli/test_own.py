@@ -261,3 +261,53 @@ def test_a_fault_inside_a_target_of_ones_own(capsys, tmp_path):
             assert "code from outside only" in err
     finally:
         sys.modules.pop("targets", None)
+
+
+ODD = """
+import numpy as np
+
+
+def answered(ages, rng):
+    return float(np.nansum(ages) / 4 + rng.laplace(scale=25))
+
+
+def leaks(ages, rng):
+    return float(np.nansum(ages) / 4 + rng.laplace(scale=0.1))
+
+
+def missing():
+    yield np.array([30.0, 40.0, np.inf]), np.array([30.0, 40.0, np.nan])
+
+
+def reused():
+    first = np.zeros(2)
+    for place in range(2):
+        first[:] = 0
+        first[place] = 1
+        yield first, np.zeros(2)
+
+
+def total(data, rng):
+    return data[0] + rng.laplace(scale=0.1)
+"""
+
+
+@pytest.mark.parametrize(("name", "status"), [("answered", 1), ("leaks", 1)])
+def test_databases_with_missing_values_are_reported(capsys, tmp_path, name, status):
+    """JSON has no NaN: the report says "nan", and a refutation stays one."""
+    (tmp_path / "odd.py").write_text(ODD)
+    words = (f"odd:{name}", *FEW, "--pairs", "odd:missing")
+    assert run(capsys, *words)[0] == status
+    found, out, err = run(capsys, *words, "--json", "--out", str(tmp_path / "out"))
+    assert found == status and "Traceback" not in err
+    sides = [json.loads(out)["witness"][side] for side in ("database", "neighbor")]
+    assert sorted(side[2] for side in sides) == ["inf", "nan"]
+    assert json.loads((tmp_path / "out" / "audit.json").read_text(), parse_constant=pytest.fail)["violated"]
+    sys.modules.pop("odd", None)
+
+
+def test_a_generator_of_pairs_may_use_one_array_for_all(capsys, tmp_path):
+    (tmp_path / "odd.py").write_text(ODD)
+    status, out, _ = run(capsys, "odd:total", *FEW, "--pairs", "odd:reused", "--json")
+    assert status == 1 and [1.0, 0.0] in json.loads(out)["witness"].values()
+    sys.modules.pop("odd", None)

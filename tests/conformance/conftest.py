@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -52,9 +53,17 @@ from dpjax.learners import (
 from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
 from dpjax.lists import GloballyStable, Irreducibility
 from dpjax.mechanisms.cover.lines.rejection import Performance
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts, RecursiveQuantiles
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
+
+
+@dataclass(frozen=True)
+class Complete(Pieces):
+    """A family that claims to be complete, for the numbers of the theorem of unions."""
+
+    complete: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -104,8 +113,8 @@ ROUNDS = Finite.of(MATRIX[:6, :9])
 # Huge domains, for everything that runs.
 INSTANCES = {
     UnionLearner: [
-        Case(UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6), 1, UnionLearner(Unions(2**20, 3)),
-             numbered=False),
+        Case(UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6), 1,
+             UnionLearner(Unions(2**20, 3), family=Complete(2**20)), numbered=False),
     ],
     ConjunctionLearner: [
         Case(ConjunctionLearner(Conjunctions(31), 2, 3), 1, ConjunctionLearner(Conjunctions(31), 2)),

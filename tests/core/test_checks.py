@@ -1,12 +1,15 @@
 """Validators of the host: what passes, what is refused, and that the message helps."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import StoreError
+from dpjax.experiments.build import PersonsFault
 
 
 def test_the_message_says_what_where_and_what_to_do():
@@ -14,6 +17,26 @@ def test_the_message_says_what_where_and_what_to_do():
     assert isinstance(error, ValueError)
     assert str(error) == "epsilon: expected a number > 0, got -1; choose 1.0"
     assert (error.name, error.expected, error.given, error.advice) == ("epsilon", "a number > 0", "-1", "choose 1.0")
+
+
+@pytest.mark.parametrize("kind", [InputError, checks.NoTheoremError, StoreError])
+def test_a_message_of_ones_own(kind):
+    error = kind("no theorem for 7 rows")
+    assert str(error) == error.name == "no theorem for 7 rows" and error.expected == ""
+    assert str(InputError(f"KLN: {error.name}", error.expected, error.given, error.advice)) == f"KLN: {error}"
+
+
+def test_errors_reach_another_process():
+    """pickle calls the constructor with the message alone."""
+    parts = checks.NoTheoremError("n", "many", "few", "take more")
+    try:
+        raise KeyError("ours")
+    except KeyError as error:
+        fault = PersonsFault("your code", error)
+    for one in (parts, StoreError("a message"), fault):
+        again = pickle.loads(pickle.dumps(one))
+        assert str(again) == str(one) and vars(again) == vars(one) and isinstance(again, InputError)
+    assert type(pickle.loads(pickle.dumps(parts))) is checks.NoTheoremError
 
 
 NOT_NUMBERS = [math.nan, math.inf, -math.inf, "1", None, True, 1j, [1.0], np.array([1.0])]

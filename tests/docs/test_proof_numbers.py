@@ -206,6 +206,35 @@ def test_the_last_steps_of_the_closed_form():
         assert math.exp(-y) * (1 + y) == pytest.approx(delta, rel=1e-6)
 
 
+# set-cover-hidden.md
+
+
+def test_the_steps_of_claim_3_4():
+    """Few rounds by zCDP, many by moments, over all delta below 1/e and epsilon below 1, at the worst m of each."""
+    for epsilon, more in itertools.product(np.linspace(1e-3, 1, 60), np.geomspace(1e-6, 400, 200)):
+        log_inverse = 1 + more
+        c = epsilon / (2 * (1 + log_inverse))
+        rho = 8 * (1 + log_inverse) * c**2 / 8
+        assert rho + 2 * math.sqrt(rho * log_inverse) <= epsilon
+        growth, squares = math.expm1(c), epsilon**2 / (8 * (1 + log_inverse))
+        assert growth / c <= 1.137
+        for s, lost in ((1 / growth, epsilon / growth), (4 * (1 + log_inverse) / epsilon, None)):
+            lost = s * (epsilon - c) if lost is None else lost
+            assert -lost + (s + s**2) * squares / 2 <= -log_inverse
+        assert epsilon / growth >= log_inverse
+
+
+def test_a_count_is_subgaussian():
+    """A pair of laws whose log-ratio is within r: the mean and the moments that the proof takes; worst at the ends."""
+    for r, s, p in itertools.product((0.01, 0.3, 1.0), (0.5, 3.0, 30.0), np.linspace(0, 1, 41)):
+        low, high = -r, r  # log-ratios of the first over the second, means of e^-x must be 1
+        chance = (1 - math.exp(-low)) / (math.exp(-high) - math.exp(-low))
+        mean = chance * high + (1 - chance) * low
+        assert mean == pytest.approx(r * math.tanh(r / 2)) and mean <= r**2 / 2
+        moment = p * (chance * math.exp(s * high) + (1 - chance) * math.exp(s * low)) + (1 - p)  # or no loss at all
+        assert moment <= math.exp((s + s**2) * r**2 / 2)
+
+
 # fingerprinting-scores.md
 
 

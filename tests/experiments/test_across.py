@@ -106,9 +106,11 @@ def test_points_have_the_names_of_the_study(tmp_path, outcome, capsys):
     other = filled(tmp_path / "other", *((config(n=n, **ELSEWHERE), outcome) for n in (100, 200, 300)))
     with Store(other, read_only=True) as store:
         cells = {cell.config["n"]: cell.hash for cell in store.iter_cells()}
-    label = {"learner": "ours, v1.5", "epsilon": 0.5}
-    searches = [label | {"epsilon": epsilon, "cells": {"200": cells[200]}} for epsilon in (0.5, 1)]
-    points = [label | {"n": 100, "cell": cells[100]}]
+    label = {"learner": "ours, v1.5", "k": 1, "epsilon": 0.5, "delta": 0.0, "alpha": 0.1, "beta": 0.1}
+    ends = {"n_low": None, "n_high": 200}
+    searches = [label | ends | {"epsilon": epsilon, "cells": {"200": cells[200]}} for epsilon in (0.5, 1)]
+    counts = {"trials": 8, "successes": 4, "lower": 0.1, "upper": 0.9}
+    points = [label | counts | {"n": 100, "cell": cells[100]}]
     data = {"config": {}, "seed": 0, "versions": {}, "points": points, "n_star": searches}
     (other / "result.json").write_text(json.dumps(data))
 

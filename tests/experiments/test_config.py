@@ -8,7 +8,8 @@ from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, dis
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 from dpjax.experiments import config
-from dpjax.experiments.build import Builder, PersonsFault, call
+from dpjax.experiments.build import Builder, PersonsFault
+from dpjax.experiments.calls import call
 from dpjax.learners import KLN, Independent, PointLearner
 
 
@@ -96,7 +97,17 @@ def test_an_expression_is_not_code(text):
         ({"sweep": {"beta": 1.0}}, "beta"),
         ({"sweep": {"alpha": 0.0}}, "alpha"),
         ({"sweep": {"n": [0]}}, "n: expected a whole number >= 1"),
-        ({"sweep": {"n": "serch"}}, "sweep.n"),
+        ({"sweep": {"n": "serch"}}, "sweep.n: expected 'search' or a whole number such as"),
+        ({"sweep": {"n": [20.5]}}, "sweep.n: expected 'search' or a whole number, not a fraction, got .20.5."),
+        ({"sweep": {"k": [1.5]}}, "sweep.k.0: expected a whole number, not a fraction, got 1.5"),
+        ({"task": {"targets": {"array": "<u4", "shape": [-1, 99], "data": "c-muNfB*mh2mk>"}}}, "array: expected"),
+        ({"task": {"targets": {"array": "<u4", "shape": [1], "data": "c"}}}, "array: expected"),
+        ({"task": {"targets": {"array": "no type", "shape": [2], "data": "c-muNfB*mh2mk>"}}}, "array: expected"),
+        ({"task": {"targets": {"array": "<u4"}}}, "array: expected"),
+        ({"learners": {"a": {"by_k": {"x": "KLN"}}}}, "learners.a.by_k: expected numbers of concepts"),
+        ({"learners": {"a": {"by_k": {"0": "KLN"}}}}, "learners.a.by_k: expected numbers of concepts"),
+        ({"learners": {"a": {"by_k": {}}}}, "learners.a.by_k: expected a learner for each k"),
+        ({"learners": {"a": {"by_k": 3}}}, "learners.a.by_k: expected Mapping"),
         ({"sweep": {"n": [2**20 + 1]}}, "at most 1048576 rows"),
         ({"search": {"n_max": 2**21}}, "at most 1048576 rows"),
         ({"search": {"n_min": 200, "n_max": 100}}, "search.n_max"),
@@ -152,10 +163,10 @@ from dpjax.learners import KLN
 class Mine(KLN):
     scale: int = 1
 
-def broken(concepts):
+def broken(concepts) -> KLN:
     return undefined_name
 
-def by_bit(concepts):
+def by_bit(concepts) -> KLN:
     return Mine(concepts)
 
 not_callable = 3
@@ -272,3 +283,10 @@ def test_a_module_is_named_without_its_ending():
         Builder(("mine.py",)).find("learner", "mine:Learner")
     with pytest.raises(InputError, match=r"write Points\("):
         Builder().build("concepts", "Points")
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path):
+    text = '[task]\nconcepts = "Points(16)"\n[learners]\nKLN = "KLN"\n'
+    for name, encoding in (("plain.toml", "utf-8"), ("marked.toml", "utf-8-sig")):
+        (tmp_path / name).write_text(text, encoding=encoding)
+    assert config.read_toml(tmp_path / "marked.toml") == config.read_toml(tmp_path / "plain.toml")

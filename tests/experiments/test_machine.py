@@ -10,13 +10,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.experiments import compile_cache, machine, room
+from dpjax.experiments import compile_cache, loading, machine, room
 from dpjax.experiments.room import Room
 
 CPU = SimpleNamespace(platform="cpu", device_kind="cpu")
+SETTINGS = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs",
+            "jax_persistent_cache_min_entry_size_bytes")  # fmt: skip
 GPU = SimpleNamespace(platform="gpu", device_kind="H100")
 
 
@@ -104,9 +107,7 @@ def test_programs_that_do_not_fit_together_run_one_after_the_other(monkeypatch):
 
 
 def test_where_compiled_programs_are_kept(monkeypatch, tmp_path):
-    settings = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs",
-                "jax_persistent_cache_min_entry_size_bytes")  # fmt: skip
-    before = {name: getattr(jax.config, name) for name in settings}
+    before = {name: getattr(jax.config, name) for name in SETTINGS}
     try:
         assert compile_cache.use_compile_cache() == Path(before["jax_compilation_cache_dir"]), "JAX has one already"
         jax.config.update("jax_compilation_cache_dir", None)
@@ -123,6 +124,37 @@ def test_where_compiled_programs_are_kept(monkeypatch, tmp_path):
     finally:
         for name, value in before.items():
             jax.config.update(name, value)
+
+
+def test_a_cache_that_others_may_write_to_is_not_read(tmp_path):
+    """Neither JAX's entries nor dpjax's are unpickled, and the cache is off from then on; a warning says so once."""
+    before = {name: getattr(jax.config, name) for name in SETTINGS}
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    program = jax.jit(lambda x: x * 3 + len("a program of its own"))
+    try:
+        for mode, whole in ((0o700, True), (0o777, False)):
+            folder.chmod(mode)
+            jax.config.update("jax_compilation_cache_dir", str(folder))
+            found = loading.Loader("name", lambda device: program.lower(jnp.float32(1)).compile(), (jnp.float32(1),))
+            if whole:
+                assert found.on(jax.devices()[0])[1] and list((folder / "tiles").iterdir())
+                continue
+            with pytest.warns(UserWarning, match=f"others may write to {folder}"):
+                assert found.on(jax.devices()[0])[1], "it is compiled"
+            assert jax.config.jax_compilation_cache_dir is None and compile_cache.require_private() is None
+        with pytest.warns(UserWarning, match="others may write"):
+            assert compile_cache.use_compile_cache(folder) is None
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+
+
+def test_a_program_that_others_may_write_to_is_not_read(tmp_path):
+    loading._write(tmp_path / "program", b"code")
+    assert loading._read(tmp_path / "program") == b"code"
+    (tmp_path / "program").chmod(0o666)
+    assert loading._read(tmp_path / "program") is None and not (tmp_path / "program").exists()
 
 
 def test_the_oldest_programs_go_first(monkeypatch, tmp_path):

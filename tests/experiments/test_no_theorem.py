@@ -1,6 +1,6 @@
 """Learners with numbers that no theorem covers are measured; only the theorem's number is missing."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -11,8 +11,10 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.dimensions import families
 from dpjax.learners import UnionLearner
 from dpjax.lists import Irreducibility
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.sanitizers import BLR, MWEM, PointCounts
 
+ACCURACY = dp.Accuracy(0.2, 0.1)
 FEW = dp.HashedPoints(dp.Points(dp.Domain(64)), 1, 1, 2)
 
 
@@ -50,11 +52,25 @@ def test_plan_says_why_there_is_none_for_noise(capsys):
     assert "the learner has no agnostic sample size" in capsys.readouterr().out
 
 
+@dataclass(frozen=True)
+class Complete(Pieces):
+    """A family that claims to have the pieces of all targets."""
+
+    complete = True
+
+
 def test_a_union_of_more_pieces_than_k_has_no_theorem():
-    learner, numbers = UnionLearner(Unions(64, 3), k=2), (dp.Privacy(1.0, 1e-6), dp.Accuracy(0.2, 0.1))
+    learner, numbers = UnionLearner(Unions(64, 3), k=2, family=Complete(64)), (dp.Privacy(1.0, 1e-6), ACCURACY)
     with pytest.raises(NoTheoremError, match=r"at least 3.*got 2"):
         learner.sample_size(*numbers)
     assert replace(learner, k=3).sample_size(*numbers) > 1000
+
+
+def test_plan_says_that_unions_have_none(capsys):
+    flags = ["--learner", "UnionLearner", "--concepts", "Unions(1023,1)", "--epsilon", "100", "--n", "500"]
+    assert main(["plan", *flags]) == 0
+    said = capsys.readouterr().out
+    assert "no theorem for these numbers" in said and "family: expected a complete one" in said
 
 
 def test_lists_with_smaller_trees_have_no_theorem():

@@ -179,8 +179,8 @@ def test_a_claim_that_was_taken_over_is_not_removed_by_its_first_holder(tmp_path
 def test_records(tmp_path):
     with Queue(tmp_path) as queue:
         assert queue.done("item") is None and queue.failed("item") is None
-        queue.record_failed("item", {"error": "e"})
-        assert queue.failed("item") == {"error": "e"} and queue.names() == (set(), {"item"})
+        queue.record_failed("item", failure := {"error": "e", "traceback": "t"})
+        assert queue.failed("item") == failure and queue.names() == (set(), {"item"})
         queue.record_done("item", {"trials": 3})
         assert queue.names() == ({"item"}, set())
         for broken in (b"", b"[1]", b"{"):

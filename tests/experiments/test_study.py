@@ -1,10 +1,11 @@
 """Studies: any learner, paired trials, identity by program, failures as records."""
 
+import inspect
 import json
 import subprocess
 import sys
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -332,3 +333,14 @@ def test_a_learner_whose_own_numbers_no_theorem_covers_is_measured(tmp_path, mac
     assert study.lines[0].theorem() is None and float(study.lines[0].guarantee().epsilon) <= 1
     found = study.run(tmp_path, engine=machine, quiet=True).data
     assert not found["failures"] and found["points"][0]["trials"] == 20
+
+
+def test_the_arguments_of_a_study_have_types():
+    """What a type checker reads: no argument takes anything, and the fields hold what a study has made of them."""
+    hints = {name: str(one.annotation) for name, one in inspect.signature(dp.Study).parameters.items()}
+    assert [*hints] == [field.name for field in fields(dp.Study)]
+    assert not [name for name, hint in hints.items() if "Any]" not in hint and "Any" in hint.split(" | ")]
+    study = dp.Study(TASK, KLN, k=2, epsilon=np.array([0.5, 1]), n=40, accuracy=ACCURACY)
+    assert (study.k, study.epsilon, study.n, [*study.learners]) == ((2,), (0.5, 1.0), (40,), ["KLN"])
+    assert (dp.Study.trials, dp.Study.delta) == (study.trials, study.delta) == (1000, 1e-6)
+    assert replace(study, k=3).k == (3,) and replace(study, k=3).epsilon == study.epsilon

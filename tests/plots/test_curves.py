@@ -297,7 +297,12 @@ def test_an_empty_result_is_refused(small, tmp_path):
         plot_curve(small, tmp_path / "curve")
 
 
-@pytest.mark.parametrize("formats", [["gif"], ["png", "PNG"], "jpeg", [3]])
+def test_no_format_writes_no_file(small, tmp_path):
+    assert plot_curve(small, tmp_path / "curve", "none") == plot_curve(small, tmp_path / "curve", []) == []
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("formats", [["gif"], ["png", "PNG"], "jpeg", [3], ["none", "png"]])
 def test_an_unknown_format_is_refused(formats, small, tmp_path):
     with pytest.raises(InputError, match="formats: expected one of pdf, png, svg"):
         plot_curve(small, tmp_path / "curve", formats)

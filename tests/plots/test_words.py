@@ -5,9 +5,11 @@ import pytest
 from matplotlib.figure import Figure
 from packaging.version import Version
 
+from dpjax.plots import files
 from dpjax.plots.files import house_style
+from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.page import Page
-from dpjax.plots.words import number, typeset, width, wrapped
+from dpjax.plots.words import families_with, missing, number, typeset, width, wrapped
 
 PAGES = [Page.of("column"), Page.of("page", font="serif", size=11), Page.of(8, font="DejaVu Serif", dark=True)]
 FINE = Version(matplotlib.__version__) >= Version("3.11")  # before, drawn letters had widths of whole pixels
@@ -20,7 +22,9 @@ def test_numbers_are_short():
 
 @pytest.mark.parametrize(("text", "shown"), [
     ("plain_name {", "plain_name {"), ("over $2^{32}$", "over $2^{32}$"), ("costs $5", r"costs \$5"),
-    (r"$\frac$ and", r"\$\frac\$ and"), (r"$\alpha$ for \$5", r"$\alpha$ for \$5"), ("a $ b $ c $", r"a \$ b \$ c \$"),
+    ("cost $5 & $6", r"cost \$5 & \$6"), ("$5-$6", r"\$5-\$6"), ("$x$ and $y$", "$x$ and $y$"), ("$k$", "$k$"),
+    ("_KLN $a_{b$ 50%", r"_KLN \$a_{b\$ 50%"), (r"$\frac$ and", r"\$\frac\$ and"),
+    (r"$\alpha$ for \$5", r"$\alpha$ for \$5"), ("a $ b $ c $", r"a \$ b \$ c \$"),
 ])  # fmt: skip
 def test_what_is_no_mathematics_stands_as_it_is(text, shown):
     assert typeset(text) == shown
@@ -44,3 +48,21 @@ def test_a_width_is_that_of_the_drawn_text(page):
         for text in ("some words", r"words and $k^{0.53}$", r"costs \$5"):
             drawn = Figure(dpi=600).text(0, 0, text, fontsize=page.size).get_window_extent().width / 600
             assert width(text, page, page.size) == pytest.approx(drawn, abs=0.01 if FINE else 0.02)
+
+
+def test_letters_that_the_font_lacks_come_from_another_installed_one(tmp_path, caplog, monkeypatch):
+    """STIX, which comes with matplotlib, has a letter that DejaVu Sans lacks."""
+    letter = "\N{COMBINING LONG VERTICAL LINE OVERLAY}"
+    line = Line(f"a{letter}b", f"a{letter}b", [1.0, 2.0], [1.0, 2.0])
+
+    def drawn():
+        plot_lines([Panel("", "x", "y", [line])], tmp_path / "a", {"versions": {}}, "A title", formats=("svg", "png"))
+        return (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+    with house_style():
+        assert missing(["plain \n", f"a{letter}"]) == {letter}
+        (family,) = families_with({letter})
+    assert family in drawn() and not caplog.records
+    assert matplotlib.rcParams["font.family"] == ["sans-serif"], "the caller's style is as it was"
+    monkeypatch.setattr(files, "families_with", lambda letters: [])
+    assert family not in drawn() and f"no installed font has {letter}: " in caplog.text

@@ -120,10 +120,10 @@ def test_buffers_in_which_counts_would_not_be_exact_are_refused():
     numbers = plan.plan(Privacy(1.0), Accuracy(ALPHA, BETA))
     law = lambda x, mask: plan.law(x, mask, numbers)  # noqa: E731
     jax.eval_shape(law, *shape(2**31 // 300))
-    with pytest.raises(InputError, match="sanitize a part"):
+    with pytest.raises(InputError, match=r"at most .* rows"):
         jax.eval_shape(law, *shape(2**31 // 300 + 1))
     few = dataclasses.replace(numbers, size=1)
-    with pytest.raises(InputError, match="sanitize a part"):
+    with pytest.raises(InputError, match=r"at most .* rows"):
         jax.eval_shape(lambda x, mask: BLR(Finite.of(TABLE), 1).law(x, mask, few), *shape(2**24))
 
 

@@ -1,8 +1,8 @@
 """A disk cache of set-cover calibrations, which take up to seconds and depend on a few numbers only.
 
 An entry is a small JSON file in the folder given by DPJAX_CACHE, else in dpjax/ in the user's cache folder
-(XDG_CACHE_HOME or ~/.cache). Unreadable entries are recomputed; a folder without write permission is not an
-error.
+(XDG_CACHE_HOME or ~/.cache). Unreadable entries, and those in a folder that others may write to, are recomputed; a
+folder without write permission is not an error.
 """
 
 import hashlib
@@ -14,6 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+
+from dpjax.core.documents import parse_json
+from dpjax.core.files import read_bytes
+from dpjax.core.owners import is_private
 
 _ROOM = Path(__file__).resolve().parents[1]  # accounting
 _SOURCES = ("cover/*.py", "numeric/*.py", "zcdp.py")
@@ -31,7 +35,7 @@ def kept(name: str, arguments: Sequence[object], compute: Callable[[], Sequence[
     if place is None:
         return tuple(compute())
     path = place / f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:32]}.json"
-    found = _read(path, asked)
+    found = _read(path, asked) if is_private(path) else None
     if found is None:
         found = tuple(compute())
         _write(path, {"arguments": asked, "values": list(found)})
@@ -58,7 +62,7 @@ def _digest() -> str:
 
 def _read(path: Path, asked: str) -> tuple[float, ...] | None:
     try:
-        entry = json.loads(path.read_text())
+        entry = parse_json(read_bytes(path, 1 << 20))
         values = entry["values"]
         usable = entry["arguments"] == asked and all(type(v) is float and math.isfinite(v) for v in values)
     except (OSError, ValueError, KeyError, TypeError):

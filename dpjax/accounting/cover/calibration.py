@@ -19,7 +19,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import down, up
 from dpjax.core.types import Neighboring
 
-VARIANTS = ("noise_free", "noisy", "closed_form", "zcdp", "advanced", "paper_corrected", "paper")
+VARIANTS = ("noise_free", "noisy", "hidden", "closed_form", "zcdp", "advanced", "paper_corrected", "paper")
 _COARSE, _FINE, _STEP = 2e-3, 5e-5, 1e-6
 _LARGE = 20.0
 """Pure coefficients above this are not improved."""
@@ -61,14 +61,15 @@ def calibrate_set_cover(
 ) -> CoverCalibration:
     """The largest coefficient for which m rounds are (epsilon, delta)-private, by the rule of ``variant``.
 
-    "noise_free" and "noisy": the stopping game, without and with noisy counts. Coefficient and scale are float32
+    "noise_free", "noisy" and "hidden": the stopping game, without noisy counts, with published ones, and with noisy
+    counts that are not published, which allow the larger of both coefficients. Coefficient and scale are float32
     numbers, and the bound is verified at them; the coefficient is within 1e-4 of what the bound allows. Takes up to
     seconds for dozens of rounds; results are cached on disk (`cache`). "closed_form", "zcdp", "advanced",
     "paper_corrected", "paper": see `closed`.
 
     Args:
       epsilon: > 0.
-      delta: in [0, 1); 0 for the two games only, which are then pure.
+      delta: in [0, 1); 0 for the games only, which are then pure.
       rounds: m >= 1.
       k: >= 1, of the quality function, or the effect of another score, for "noise_free" only.
       neighboring: the relation; the paper's variants hold under ADD_OR_REMOVE_ONE only.
@@ -82,7 +83,7 @@ def calibrate_set_cover(
     checks.epsilon(epsilon)
     checks.delta(delta)
     checks.integer("rounds", rounds, 1)
-    effect = checked_effect(k, variant != "noise_free")
+    exact, effect = (checked_effect(k, published) for published in (False, variant != "noise_free"))
     if variant != "noise_free" and k is effect:
         raise InputError("variant", "'noise_free' for another score than min{T - b / k, -O}", repr(variant), "give k")
     if variant != "noise_free" and not 0 < checks.number("share", share) < 1:
@@ -94,9 +95,11 @@ def calibrate_set_cover(
     scale = 0.0 if variant == "noise_free" else rounds / (share * epsilon)
     if variant == "noise_free":
         coefficient = by_game(epsilon, delta, rounds, effect, neighboring, 0.0)[0]
-    elif variant == "noisy":
+    elif variant in ("noisy", "hidden"):
         scale = float(up(scale))
         coefficient = by_game(epsilon, delta, rounds, effect, neighboring, scale)[0]
+        if variant == "hidden":
+            coefficient = max(coefficient, by_game(epsilon, delta, rounds, exact, neighboring, 0.0)[0])
     elif variant == "closed_form":
         coefficient = closed.closed_coefficient(epsilon, delta, rounds, neighboring, share)
     elif variant == "advanced":

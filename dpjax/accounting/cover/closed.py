@@ -105,10 +105,11 @@ def advanced_coefficient(
 
 
 def printed_coefficient(epsilon: float, delta: float) -> float:
-    """epsilon / (2 ln(e/delta)), with counts of scale m / epsilon. **It gives (2 epsilon, delta) only.**
+    """epsilon / (2 ln(e/delta)), with counts of scale m / epsilon: (epsilon, delta) **if they are not published**.
 
-    At epsilon = 1, delta = 1e-6 and the paper's m for alpha = 0.1 an added row costs 1.113, 1.046, 0.811 and 0.597 for
-    k = 1, 2, 4 and 8.
+    Under ADD_OR_REMOVE_ONE, for every m. The printed proof shows (2 epsilon, delta); docs/proofs/set-cover-hidden.md
+    has one that shows the claim. At epsilon = 1, delta = 1e-6 and the paper's m for alpha = 0.1 an added row costs
+    0.150, 0.210, 0.257 and 0.287 for k = 1, 2, 4 and 8; with published counts 1.113, 1.046, 0.811 and 0.597.
 
     Reference: Kaplan, Mansour, Matias, Stemmer, Claim 3.4 (epsilon < 1, delta < 1/e).
     """
@@ -120,7 +121,8 @@ def printed_coefficient(epsilon: float, delta: float) -> float:
 def corrected_coefficient(epsilon: float, delta: float, share: float = 0.5) -> float:
     """ln(1 + (1 - share) epsilon / ln(e/delta)), with counts of scale m / (share epsilon), under ADD_OR_REMOVE_ONE.
 
-    The paper's proof with epsilon split between counts and functions; `closed_coefficient` is larger.
+    The paper's proof with epsilon split between counts and functions, for counts that are published too;
+    `closed_coefficient` is larger.
     """
     _check(epsilon, 1, positive("share", share))
     checks.delta(delta, positive_for="the corrected constants")

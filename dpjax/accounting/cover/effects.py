@@ -33,6 +33,9 @@ class Effect(Protocol):
         These are the live rows that differ between the databases, which agree in everything published so far.
         """
 
+    def counted(self) -> Effect:
+        """The effect where a noisy count is published."""
+
     def limited(self) -> Effect:
         """An effect with a small unit that only helps the adversary of the game, see docs/proofs/set-cover-game.md."""
 
@@ -57,6 +60,10 @@ class Minimum:
         spared = -cells * sum(row.side for row in hit if not row.target)
         covered = cells * (self.unit * above - counted)
         return min(covered // self.unit, spared), max(-(-covered // self.unit), spared)
+
+    def counted(self) -> Effect:
+        """Without k."""
+        return self if self.k is None else Minimum(None)
 
     def limited(self) -> Effect:
         """k at most 128: a smaller k only helps the adversary."""
@@ -87,6 +94,10 @@ class Difference:
         target, other = (sum(row.side for row in hit if row.target is kind) for kind in (True, False))
         exact = cells * (target / Fraction(self.lam) - other)
         return exact.__floor__(), exact.__ceil__()
+
+    def counted(self) -> Effect:
+        """Itself: no count enters."""
+        return self
 
     def limited(self) -> Effect:
         """Itself."""

@@ -90,17 +90,9 @@ def optimum(
     Raises InputError for a program with too many constraints, with the largest n that fits.
     """
     begin = time.perf_counter()
-    checks.instance("goal", goal, Goal, "make it with goal_of(matrix, alpha)")
-    checks.instance("privacy", privacy, Privacy, "write Privacy(epsilon, delta)")
-    epsilon, delta = checks.epsilon(privacy.epsilon), checks.delta(privacy.delta)
-    if epsilon > LARGEST_EPSILON:
-        raise InputError(
-            "epsilon", f"at most {LARGEST_EPSILON:g}", f"{epsilon:g}", "a larger one hardly limits a learner"
-        )
-    checks.integer("n", n, 1)
+    databases = databases_of(goal, n, privacy, neighboring)
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     checks.integer("rounds", rounds, 0)
-    databases = Databases(n, goal.cells, neighboring)
-    _require_fit(goal, databases, delta)
     group = symmetries(goal)
     targets = [None] if goal.agnostic else [tuple(map(int, one)) for one in goal.targets]
     further = [goal.case(target, one) for target in targets for one in distributions]
@@ -129,6 +121,21 @@ def optimum(
         goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate, table,
         solution.variables, solution.constraints, len(group), time.perf_counter() - begin,
     )  # fmt: skip
+
+
+def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring) -> Databases:
+    """The databases of the program of `optimum`; InputError for arguments that it refuses. Nothing is solved."""
+    checks.instance("goal", goal, Goal, "make it with goal_of(matrix, alpha)")
+    checks.instance("privacy", privacy, Privacy, "write Privacy(epsilon, delta)")
+    epsilon, delta = checks.epsilon(privacy.epsilon), checks.delta(privacy.delta)
+    if epsilon > LARGEST_EPSILON:
+        raise InputError(
+            "epsilon", f"at most {LARGEST_EPSILON:g}", f"{epsilon:g}", "a larger one hardly limits a learner"
+        )
+    checks.integer("n", n, 1)
+    databases = Databases(n, goal.cells, neighboring)
+    _require_fit(goal, databases, delta)
+    return databases
 
 
 def success_of(table: np.ndarray, databases: Databases, case: Case) -> Fraction:

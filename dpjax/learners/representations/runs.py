@@ -102,14 +102,15 @@ class LearnerRuns(Fixed):
         found = jax.vmap(run)(label, keys.per_index(key, self.count))
         return jax.tree.map(lambda part: part[:, 0], found)
 
+    @property
+    def most_rows(self) -> int:
+        """For which all predictions fit."""
+        return _MOST_PREDICTIONS // (self.count * columns(self))
+
     def errors(self, family: Hypothesis, sample: Sample) -> Array:
         """Errors of all outputs, by label, then run."""
         bits = columns(self)
-        if self.count * sample.capacity * bits > _MOST_PREDICTIONS:
-            raise InputError(
-                "representation", f"at most {_MOST_PREDICTIONS} predictions of runs at rows",
-                f"{self.count} runs and {sample.capacity} rows", "take fewer rows or runs, a larger alpha or epsilon",
-            )  # fmt: skip
+        checks.rows(sample.capacity, self.most_rows, f"{self.count} runs")
         predictions = self.learner.predict(family, sample.x)
         return errors_of_labels(predictions.reshape(sample.capacity, self.count, bits), sample)
 

@@ -19,7 +19,7 @@ class CoverPlan:
 
     coefficient: of the score in the exponent. scale: of the noise of the counts; 0 if ``noisy`` is False.
     offset: subtracted from every noisy count; privacy does not depend on it. claim: the budget of the calibration.
-    rounds, k: >= 1; k is that of the score. noisy: whether noisy counts are published. cells: the resolution of the
+    rounds, k: >= 1; k is that of the score. noisy: whether counts are noisy. cells: the resolution of the
     stopping game at which the claim was verified. score: None for `Saturating` with this k; another one has its own
     numbers, and k does not matter.
     """
@@ -54,14 +54,15 @@ def cover_plan(
     Args:
       privacy: delta 0 gives a pure plan.
       rounds, k: >= 1. neighboring: the relation.
-      variant: "noise_free", "noisy" (a fifth of epsilon for the counts) or another of `calibrate_set_cover`.
+      variant: "noise_free", "noisy" (a fifth of epsilon for counts that are published), "hidden" (the same noise, for
+        a user who publishes the functions alone), or another of `calibrate_set_cover`.
       offset: in scales of the noise.
       score: None for `Saturating` with this k. A score without counts has "noise_free" rounds only.
     """
     if score is not None and not score.counts and variant != "noise_free":
         raise InputError("variant", "'noise_free' for a score without counts", repr(variant), "use Saturating(k)")
     claim = Claim(down(checks.epsilon(float(privacy.epsilon))), down(checks.delta(float(privacy.delta))))
-    effect = k if score is None or score == Saturating(k) else score.effect(variant != "noise_free")
+    effect = k if score is None or score == Saturating(k) else score.effect
     found = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, effect, neighboring, variant)
     scale = up(found.scale)
     return CoverPlan(
@@ -70,8 +71,10 @@ def cover_plan(
     )  # fmt: skip
 
 
-def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "private set cover") -> Guarantee:
-    """The privacy of the numbers of a plan.
+def cover_guarantee(
+    plan: CoverPlan, neighboring: Neighboring, what: str = "private set cover", published: bool = True
+) -> Guarantee:
+    """The privacy of the numbers of a plan. published: whether noisy counts are published, beside the functions.
 
     Privacy: the plan's claim if the stopping game, evaluated at the coefficient and scale that run, confirms it;
       else the smallest epsilon that the game gives at the claim's delta. This holds for an edited plan too.
@@ -80,6 +83,6 @@ def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "priv
     if plan.noisy and not scale > 0:
         raise InputError("scale", "a positive number for noisy counts", repr(scale), "use the numbers of a plan")
     return set_cover_guarantee(
-        coefficient, plan.rounds, float(plan.claim.delta), plan.scoring.effect(plan.noisy), neighboring, scale, what,
-        float(plan.claim.epsilon), plan.cells,
+        coefficient, plan.rounds, float(plan.claim.delta), plan.scoring.effect, neighboring, scale, what,
+        float(plan.claim.epsilon), plan.cells, published,
     )  # fmt: skip

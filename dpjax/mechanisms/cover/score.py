@@ -85,8 +85,9 @@ class Scoring(Protocol):
     def of(self, budget: Array, coefficient: Array) -> Score:
         """The score of one round. budget: ``float64[]``, the number of targets left minus the plan's offset."""
 
-    def effect(self, noisy: bool) -> Effect:
-        """How far two runs' scores differ, with noisy published counts or with exact ones."""
+    @property
+    def effect(self) -> Effect:
+        """How far two runs' scores differ, with exact counts."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,10 @@ class Saturating:
         """See `Score`."""
         return Score.of(budget, self.k, coefficient)
 
-    def effect(self, noisy: bool) -> Effect:
+    @property
+    def effect(self) -> Effect:
         """The minimum's."""
-        return Minimum(None if noisy else self.k)
+        return Minimum(self.k)
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class Gain:
         plain = Score.of(1 / self.lam, 1, coefficient)
         return Gained(plain.coefficient, plain.share, self.lam)
 
-    def effect(self, noisy: bool) -> Effect:
+    @property
+    def effect(self) -> Effect:
         """The difference's."""
         return Difference(self.lam)

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -106,9 +107,15 @@ def check_goal(beta: float | None, slack: float | None) -> None:
         raise InputError("slack", "a number in [-5, 100]", repr(slack), "slack is ln(1/failure) of one step")
 
 
-def rank_margin(records: int, alpha: float) -> int:
-    """ceil((1/2 - alpha) n), at least 1: the rank on both sides that an alpha-median of n >= 0 records needs."""
-    return max(1, math.ceil((0.5 - alpha) * records - 1e-9))
+def rank_margin(records: Any, alpha: float, larger: Callable[[int, Any], Any] = max) -> Any:
+    """ceil((1/2 - alpha) n), at least 1: the rank on both sides that an alpha-median of n >= 0 records needs.
+
+    Exact, for a whole number or, with ``larger`` = jnp.maximum, an array ``int64``. alpha is read as the nearest
+    fraction with a denominator of at most 2**32, such as 1/3, which moves (1/2 - alpha) n by less than 1/2 for n below
+    2**31.
+    """
+    share = Fraction(1, 2) - Fraction(alpha).limit_denominator(1 << 32)
+    return larger(1, -(-records * share.numerator // share.denominator))
 
 
 def records_for_median(interior: int, alpha: float | None) -> int:

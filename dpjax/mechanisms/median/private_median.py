@@ -1,8 +1,8 @@
 """A private median by the method that its plan selects."""
 
-from fractions import Fraction
 from typing import Protocol
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -12,6 +12,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.mechanisms.median.answer import MedianAnswer
 from dpjax.mechanisms.median.exponential import Margins
+from dpjax.mechanisms.median.plan_search import rank_margin
 
 
 class MedianPlan(Protocol):
@@ -56,18 +57,14 @@ def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha
 
 
 def median_margins(n: Array, alpha: float | None) -> Margins:
-    """ceil((1/2 - alpha) n), at least 1, on both sides, ``int32[]``; (1, 1) for None.
-
-    1/2 - alpha is replaced by the nearest fraction with a denominator of at most 1000.
-    """
+    """`rank_margin` on both sides, ``int32[]``; (1, 1) for None."""
     if alpha is None:
         return 1, 1
     if not 0 < checks.number("alpha", alpha) < 0.5:
         raise InputError("alpha", "a number in (0, 1/2)", repr(alpha), "give None for an interior point")
-    share = Fraction(0.5 - alpha).limit_denominator(1000)
-    above, below = share.numerator, share.denominator
-    margin = n // below * above + (n % below * above + below - 1) // below
-    return jnp.maximum(1, margin), jnp.maximum(1, margin)
+    with jax.enable_x64(True):
+        margin = rank_margin(n.astype(jnp.int64), alpha, jnp.maximum).astype(jnp.int32)
+    return margin, margin
 
 
 def median_guarantee(plan: MedianPlan, what: str = "private median") -> Guarantee:

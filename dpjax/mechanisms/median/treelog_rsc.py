@@ -28,7 +28,6 @@ from dpjax.mechanisms.slicing import cut_slice
 
 LEAST_RATE = 45 / 2.0**30
 """The smallest rate whose geometric lengths fit in int32."""
-_DIGITS = 31  # of a geometric length, for every rate: digits that never occur have threshold 0
 _ONE_MORE: dict = {"monotonic": True, "neighboring": Neighboring.ADD_OR_REMOVE_ONE}
 
 
@@ -94,10 +93,7 @@ def lengths_of(rate: float) -> GeometricTable:
             "epsilon", f"enough for slices at a rate of {LEAST_RATE:.3g}", f"a rate of {rate:.3g}",
             "use a larger epsilon, or another median",
         )  # fmt: skip
-    table = random.geometric_table(1 / rate)
-    digits = np.zeros((_DIGITS, 2), np.uint32)
-    digits[: len(table.digits)] = np.asarray(table.digits)
-    return GeometricTable(digits, np.asarray(table.nonzero))  # type: ignore[arg-type]
+    return jax.tree.map(np.asarray, random.geometric_table(1 / rate, random.MOST_LEVELS))
 
 
 def treelog_rsc(key: Array, x: Array, mask: Array, plan: RscPlan, margins: Margins = (1, 1)) -> MedianAnswer:

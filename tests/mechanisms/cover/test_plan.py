@@ -86,7 +86,7 @@ def test_a_cache_that_is_wrong_is_found_out(tmp_path, monkeypatch):
 def test_a_score_of_its_own_is_accounted_for_by_its_effect(neighboring):
     """The budget is spent, and a plan whose score is edited gets the guarantee of the score that runs."""
     plan = cover_plan(Privacy(1.0, 1e-6), 4, 1, neighboring, score=Gain(2.5))
-    effect = plan.scoring.effect(False)
+    effect = plan.scoring.effect
     assert cover_guarantee(plan, neighboring).epsilon == 1
     assert 0.999 <= set_cover_epsilon(float(plan.claim.delta), float(plan.coefficient), 4, effect, neighboring) <= 1
     steeper = cover_guarantee(replace(plan, score=Gain(0.5)), neighboring)

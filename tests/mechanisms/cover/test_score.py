@@ -95,7 +95,7 @@ def test_gains_move_as_accounting_says(lam):
     for hit, wrong, first, second in itertools.product(range(3), range(3), (None, True, False), (None, True, False)):
         rows = tuple(Row(side, kind) for side, kind in ((-1, first), (1, second)) if kind is not None)
         scores = [table[hit + (kind is True), wrong + (kind is False)] for kind in (first, second)]
-        low, high = Gain(lam).effect(False).interval(rows, rows, cells)
+        low, high = Gain(lam).effect.interval(rows, rows, cells)
         assert low - 1e-9 <= cells * (scores[1] - scores[0]) <= high + 1e-9
         most = max(most, abs(scores[1] - scores[0]))
     assert most == pytest.approx(score.sensitivity) == pytest.approx(1 + 1 / lam)

@@ -1,7 +1,9 @@
 """Private medians end to end: success at the proved n on every family, edges, and what must not change an answer."""
 
 import itertools
+import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache, partial
 
 import chex
@@ -14,6 +16,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import stack_plans
 from dpjax.mechanisms import median as m
 from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median.plan_search import records_for_median
 from dpjax.mechanisms.median.private_median import median_margins
 
 from .families import FAMILIES, draw
@@ -193,6 +196,29 @@ def test_margins():
     for bad in (0.0, 0.5, -1.0):
         with pytest.raises(InputError, match="alpha"):
             median_margins(jnp.int32(9), bad)
+
+
+SMALL_ALPHAS = (1e-2, 7e-4, 2e-4, 1e-4, 1 / 7001, 3e-6, 1e-8)
+
+
+@pytest.mark.parametrize("alpha", SMALL_ALPHAS)
+def test_the_margins_of_a_small_alpha_leave_the_records_of_an_interior_point(alpha):
+    """They were n / 2, so that no record was left."""
+    for interior in (1, 2, 37, 373):
+        first = records_for_median(interior, alpha)
+        for n in (n for n in (first, first + 1, 3 * first) if n < 2**31):
+            margin = int(median_margins(jnp.int32(n), alpha)[0])
+            assert n - 2 * (margin - 1) >= interior
+            assert margin == max(1, math.ceil((Fraction(1, 2) - Fraction(alpha).limit_denominator(1 << 32)) * n))
+    assert median_margins(jnp.int32(10**6), 1e-4) == (499_900, 499_900)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
+def test_a_median_of_small_alpha_at_the_proved_n(method, stats):
+    plan = m.plan_for(method, 20, 2.0, 1e-4, BETA)
+    stats.mostly(successes(plan, "uniform", plan.required(4e-4), 32, 4e-4), 32, BETA)
 
 
 # --- guarantees -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import exp
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,10 @@ class Planar(Protocol):
     """A `mechanisms.cover.Family` whose functions are intersections of one or more cuts on the lattice of `HalfPlanes`.
 
     Its `select` returns a `Cut`; with several cuts per function each leaf has a leading axis ``edges``.
+
+    Optional attributes. ``complete`` (bool): whether for every intersection of ``edges`` halfplanes some functions have
+    the same rows of the grid, at least 1 / ``size`` of the measure; False by default. Theorems for all distributions
+    need it. ``most_rows`` (int): the most rows of a selection.
     """
 
     @property
@@ -67,6 +71,7 @@ class HalfPlanes(CutFamily):
     walls: int = 256
     words: int | None = None
     follow: float = 0.0
+    complete: ClassVar[bool] = True
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)

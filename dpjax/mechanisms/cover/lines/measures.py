@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.integers import constant, maximum, minimum, where
 from dpjax.mechanisms.cover.lines.cuts import Cells, Support
 
@@ -67,7 +67,7 @@ class LineMeasure(Protocol):
     def log_cost(self, d: int) -> float:
         """An upper bound of ln(mu(H) / mu(C)) for every class C of halfplanes that cut {0, ..., d}^2 in one way.
 
-        It holds on every lattice that is `Grid.exact`. InputError if the measure has no such bound.
+        It holds on every lattice that is `Grid.exact`. NoTheoremError if the measure has no such bound.
         """
 
     def step(self, grid: Grid) -> int:
@@ -238,8 +238,8 @@ class Net:
         checks.integer("offsets", self.offsets, 2, 2**30)
 
     def log_cost(self, d: int) -> float:
-        """InputError: a net has no line in most cells, so no number of rows is enough for every distribution."""
-        raise InputError(
+        """NoTheoremError: a net has no line in most cells, so no number of rows is enough for every distribution."""
+        raise NoTheoremError(
             "measure", "one that has lines in every cell of the arrangement of any points", repr(self),
             "use Kinematic() or Box() for a sample size; a net learns only from data that are smooth at its resolution",
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.triangles.corners import packed
+from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS, packed
 from dpjax.mechanisms.cover.triangles.rectangles import Rectangles
 from dpjax.mechanisms.cover.triangles.strips import Binned, Strips, all_hit
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
@@ -37,6 +38,7 @@ class Pieces:
     d: int
     directions: int = 8
     bins: int = 16
+    most_rows: ClassVar[int] = MOST_ROWS
 
     def __post_init__(self):
         self.families()  # checks the numbers

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, affine, cut_hits
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Net
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.triangles.corners import log_sum, packed
+from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS, log_sum, packed
 from dpjax.mechanisms.exponential import scaled
 
 
@@ -45,6 +45,7 @@ class Strips(ABC):
     d: int
     directions: int
     bins: int
+    most_rows: ClassVar[int] = MOST_ROWS
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)

@@ -1,4 +1,4 @@
-"""HTML elements as text. Strings are escaped; what an element returns is not escaped again."""
+"""HTML elements as text, for reports and notebooks. Strings are escaped; what an element returns is not."""
 
 import html
 import re
