@@ -119,8 +119,7 @@ def _content(path: Path | str, limit: int) -> bytes:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
-            raise OSError(errno.EINVAL, f"{what}, no regular file")
+            raise OSError(errno.EINVAL, f"{_kind(found)}, no regular file")
         data, size = bytearray(), found.st_size
         while size <= limit and (chunk := os.read(descriptor, _CHUNK)):
             data += chunk
@@ -138,25 +137,6 @@ def read_file(path: Path, limit: int = LARGEST) -> bytes | None:
         return read_bytes(path, limit)
     except FileNotFoundError:
         return None
-
-
-def regular_file(path: str | Path, limit: int) -> bytes:
-    """The content of a regular file of at most ``limit`` bytes; OSError for any other.
-
-    Pipes and devices are not waited for, and nothing is read of a file that is too large.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        seen = os.fstat(descriptor)
-        if not stat.S_ISREG(seen.st_mode):
-            raise OSError(errno.EINVAL, f"{_kind(seen)}, no regular file")
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            data = b"" if seen.st_size > limit else file.read(limit + 1)
-        if (size := max(seen.st_size, len(data))) > limit:
-            raise OSError(errno.EFBIG, f"{size} bytes, beyond the limit of {limit}")
-        return data
-    finally:
-        os.close(descriptor)
 
 
 def require_new(path: Path, inputs: Iterable[Path]) -> None:
