@@ -20,7 +20,6 @@ from dpjax.core.checks import InputError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EPERM, errno.EACCES, errno.EBADF}
-_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 _TEMPORARY = ".tmp-"
 _OLD = 3600.0  # seconds after which a temporary file belongs to a dead process
 _ATTEMPTS, _PAUSE = 5, 0.05
@@ -120,8 +119,7 @@ def _content(path: Path | str, limit: int) -> bytes:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
-            raise OSError(errno.EINVAL, f"{what}, no regular file")
+            raise OSError(errno.EINVAL, f"{_kind(found)}, no regular file")
         data, size = bytearray(), found.st_size
         while size <= limit and (chunk := os.read(descriptor, _CHUNK)):
             data += chunk
@@ -141,24 +139,6 @@ def read_file(path: Path, limit: int = LARGEST) -> bytes | None:
         return None
 
 
-def regular_file(path: str | Path, limit: int) -> bytes:
-    """The content of a file of at most ``limit`` bytes. Opening never waits for a writer, as of a named pipe.
-
-    Raises OSError if it cannot be opened, InputError for a larger file and for a folder, a pipe or a device.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        seen = os.fstat(descriptor)
-        _require_regular(path, seen)
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            data = b"" if seen.st_size > limit else file.read(limit + 1)
-    finally:
-        os.close(descriptor)
-    if (size := max(seen.st_size, len(data))) > limit:
-        raise InputError("file", f"at most {limit} bytes", f"{path} with {size} or more", "give a smaller file")
-    return data
-
-
 def require_new(path: Path, inputs: Iterable[Path]) -> None:
     """InputError if ``path`` is one of the inputs, under any name or link, or is neither new nor a regular file."""
     if not path.exists():
@@ -166,13 +146,12 @@ def require_new(path: Path, inputs: Iterable[Path]) -> None:
     for one in inputs:
         if one.exists() and path.samefile(one):
             raise InputError("out", "a file that is not read", f"{path}, which is {one}", "choose another name")
-    _require_regular(path, path.stat())
+    if not path.is_file():
+        raise InputError("out", "a new or a regular file", f"{path}, {_kind(path.stat())}", "choose another name")
 
 
-def _require_regular(path: str | Path, seen: os.stat_result) -> None:
-    if not stat.S_ISREG(seen.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(seen.st_mode), "a device")
-        raise InputError("file", "a regular file", f"{path}, which is {kind}", "give the name of a file")
+def _kind(seen: os.stat_result) -> str:
+    return "a folder" if stat.S_ISDIR(seen.st_mode) else "a pipe or a device"
 
 
 def names_in(folder: Path) -> list[str]:

@@ -118,6 +118,10 @@ class Placing:
     shape: bool = False
     cube: bool = False
 
+    def __post_init__(self):
+        if self.cube:
+            _ = self.domain  # InputError for too many edges, before they are listed
+
     @property
     def domain(self) -> Domain | Cube:
         """The 2**bits cells of a line, and the element below them; or the cube."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.core.checks import InputError
-from dpjax.core.files import regular_file
+from dpjax.core.files import read_bytes
 
 LARGEST = 1 << 29
 """The most bytes of a table, before and after decompression."""
@@ -31,7 +31,7 @@ def content(path: str | Path) -> bytes:
     Raises InputError for a file that cannot be read, is no regular file, or is larger than `LARGEST`.
     """
     try:
-        data = regular_file(path, LARGEST)
+        data = read_bytes(path, LARGEST)
         opener = next((opener for start, opener in _COMPRESSED.items() if data.startswith(start)), None)
         if opener is not None:
             with opener(io.BytesIO(data), "rb") as file:

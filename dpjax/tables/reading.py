@@ -65,8 +65,8 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
                 "remove separators of thousands and write a point before the decimals; their meaning is not guessed",
             ) from None  # fmt: skip
         raise InputError(
-            f"column {name!r}", "numbers", given, "write plain numbers such as 1234.5, a date as a number of days, and no "
-            "units; name words for missing values by --missing, or declare --categories for a column of texts",
+            f"column {name!r}", "numbers", given, "write plain numbers such as 1234.5, a date as a number of days, and "
+            "no units; name words for missing values by --missing, or declare --categories for a column of texts",
         ) from None  # fmt: skip
     found = values.to_numpy(zero_copy_only=False).astype(np.float64) if values.null_count else values.to_numpy()
     return np.where(np.isfinite(found), found, np.nan)

@@ -148,9 +148,9 @@ def test_no_input_is_overwritten(patients, tmp_path, capsys):
             status, _, err = run(capsys, "predict", model, table, "--out", name)
             assert status == 2 and "out: expected a file that is not read" in err and kept.read_bytes() == before
     (tmp_path / "folder").mkdir()
-    for name, kind in (("/dev/null", "a device"), (tmp_path / "folder", "a folder")):
+    for name, kind in (("/dev/null", "a pipe or a device"), (tmp_path / "folder", "a folder")):
         status, _, err = run(capsys, "predict", model, table, "--out", name)
-        assert status == 2 and f"which is {kind}" in err
+        assert status == 2 and f", {kind}; choose another name" in err
     status, _, err = run(capsys, "predict", model, table, "--out", tmp_path / "predictions.csv")
     assert status == 0 and run(capsys, "predict", model, table, "--out", tmp_path / "predictions.csv")[0] == 0
     (out / "errors.json").unlink()

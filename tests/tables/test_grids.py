@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.tables.grids import Grid, Placing, on_lines, on_plane, written
+from dpjax.tables.grids import Grid, Placing, on_cube, on_lines, on_plane, written
 
 
 def test_a_grid_places_values_and_names_the_edge():
@@ -123,3 +123,10 @@ def test_numbers_are_written_in_full():
 def test_bounds_whose_difference_is_infinite_are_refused():
     with pytest.raises(InputError, match="low < high"):
         on_lines(["a"], ["a=-1.7e308:1.7e308"], 8)
+
+
+def test_a_stored_cube_with_too_many_edges_is_refused_before_they_are_listed():
+    stored = on_cube(["a"], ["a=0:1"], 3).to_dict()
+    stored["features"][0]["bits"] = 50
+    with pytest.raises(InputError, match="dimension"):
+        Placing.of(stored)

@@ -103,8 +103,8 @@ def test_encodings_that_are_none(tmp_path, encoding):
 def test_only_regular_files_are_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
-    for name, kind in (("pipe", "a pipe"), ("link", "a pipe"), (".", "a folder"), ("/dev/zero", "a device")):
-        with pytest.raises(InputError, match=rf"a regular file, got .*, which is {kind}"):
+    for name, kind in (("pipe", "a pipe or"), ("link", "a pipe or"), (".", "a folder"), ("/dev/zero", ".* device")):
+        with pytest.raises(InputError, match=rf"got .*: {kind}.*, no regular file; check path and file"):
             opened(tmp_path / name, ("age",))
     with pytest.raises(InputError, match="check path and file"):
         opened("a\0b", ("age",))
@@ -115,7 +115,7 @@ def test_sizes_are_limited_before_and_after_decompression(tmp_path, monkeypatch)
     with path.open("wb") as file:
         file.truncate(20 << 30)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(InputError, match=r"at most 536870912 bytes, got .*21474836480"):
+    with pytest.raises(InputError, match=r"21474836480 bytes, beyond the limit of 536870912"):
         opened(path, ("age",))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 15  # KiB
     monkeypatch.setattr(packed, "LARGEST", 1 << 20)
