@@ -63,7 +63,7 @@ def read(path: Path) -> dict[str, Any]:
             advice = "give another figure, or run the script that drew it"
             raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
-    if not os.path.lexists(path / "result.json") and (prepared := read_study(path)) is not None:
+    if path.is_dir() and not os.path.lexists(path / "result.json") and (prepared := read_study(path)) is not None:
         return prepared
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])

@@ -103,7 +103,7 @@ def test_an_expression_is_not_code(text):
         ({"task": {"targets": {"array": "<u4", "shape": [-1, 99], "data": "c-muNfB*mh2mk>"}}}, "array: expected"),
         ({"task": {"targets": {"array": "<u4", "shape": [1], "data": "c"}}}, "array: expected"),
         ({"task": {"targets": {"array": "no type", "shape": [2], "data": "c-muNfB*mh2mk>"}}}, "array: expected"),
-        ({"task": {"targets": {"array": "<u4"}}}, "array: expected"),
+        ({"task": {"targets": {"array": "<u4"}}}, "shape: expected a list"),
         ({"learners": {"a": {"by_k": {"x": "KLN"}}}}, "learners.a.by_k: expected numbers of concepts"),
         ({"learners": {"a": {"by_k": {"0": "KLN"}}}}, "learners.a.by_k: expected numbers of concepts"),
         ({"learners": {"a": {"by_k": {}}}}, "learners.a.by_k: expected a learner for each k"),

@@ -149,7 +149,7 @@ def tables(name):
 def study(concepts="Points(16)", learner="KLN", **task):
     """A study as tables, with a specification in a place."""
     task = {"concepts": concepts, **task} if concepts is not None else task
-    return {"task": task, "learners": {"a": learner}, "sweep": {"alpha": 0.2, "n": [10]}}
+    return {"task": task, "learners": {"a": learner}, "sweep": {"k": [1], "epsilon": [1.0], "alpha": 0.2, "n": [10]}}
 
 
 def refused(read):

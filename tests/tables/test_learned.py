@@ -130,6 +130,10 @@ class Intervals:
 class Mine:
     concepts: Intervals
 
+    def plan(self, privacy, accuracy, n=None): ...
+
+    def learn(self, key, sample, plan): ...
+
     def predict(self, hypothesis, x):
         return self.concepts.predict(hypothesis, x)
 
