@@ -31,7 +31,7 @@ class ConjunctionLearner(Covering):
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable`, for targets of at most k literals.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Theorems
-      1.2, 1.3, 3.2 and 3.6, with the accounting corrected.
+      1.2, 1.3, 3.2 and 3.6, with accounting of our own.
     """
 
     concepts: OfLiterals

@@ -49,7 +49,7 @@ class PolygonLearner(CoveringPlane):
     Utility: with ``k``, `theory.set_cover.realizable` for targets of at most k edges, at the cost `HalfPlanes.size`, or
       with ``margin`` at that of `EdgeMargin`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4
-      and Theorem 4.8, Claim 4.4, with the accounting corrected; the default score and measure are derived here.
+      and Theorem 4.8, Claim 4.4, with accounting of our own; the default score and measure are derived here.
     """
 
     concepts: ConvexPolygons

@@ -109,11 +109,18 @@ def test_the_printed_claim_is_about_the_functions():
 
 
 def test_the_printed_claim_holds_where_it_was_tried():
-    """270 cases with m to 32 have at most .004 of the delta; here fewer of them. Proof in set-cover-hidden.md."""
+    """270 cases with m to 43 have at most .004 of the delta; here fewer of them. Proof in set-cover-hidden.md.
+
+    A row that is replaced has no proof: none of 240 cases exceeds the claim.
+    """
     for epsilon, delta, k, alpha in itertools.product((0.25, 0.99), (0.3, 1e-4, 1e-9), (1, 3), (0.5, 0.1)):
         rounds = math.ceil(2 * k * math.log(2 / alpha))
-        numbers = printed_coefficient(epsilon, delta), rounds, k, ADD, rounds / epsilon
-        assert set_cover_delta(epsilon, *numbers, published=False) <= 0.004 * delta
+        numbers = printed_coefficient(epsilon, delta), rounds, k
+        added, replaced = (
+            set_cover_delta(epsilon, *numbers, relation, rounds / epsilon, published=False)
+            for relation in (ADD, REPLACE)
+        )
+        assert added <= 0.004 * delta and replaced <= delta
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))

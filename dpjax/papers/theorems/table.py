@@ -17,7 +17,7 @@ RULES = {
     "have": "The code does what the item states, or more, with constants where the paper has O(.).",
     "corrected": "The printed form has a fault, which is named beside the status; the code has a form without it.",
     "partly": "The code does a part of it, or a weaker form; the remark says what is left out.",
-    "missing": "There is no code, and the page says why.",
+    "missing": "There is no code that does it, and the page says why.",
 }
 """What each status means."""
 STATUSES = tuple(RULES)
