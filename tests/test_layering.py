@@ -26,11 +26,12 @@ BESIDE = {
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "sanitizers"}
 FLOOR = (
     "checks",
+    "host",
+    "plans",
     "intervals",
     "matrices",
     "files",
     "types",
-    "plans",
     "lowered",
     "draws",
     "retrying",
