@@ -22,8 +22,8 @@ def host(function: _Function) -> _Function:
 
     A wrong type, a number that is not finite, an overflow on the way, and a NaN in the result are an `InputError`.
     """
-    hints = get_type_hints(function)
-    names = list(inspect.signature(function).parameters)
+    hints, signature = get_type_hints(function), inspect.signature(function)
+    names = list(signature.parameters)
     readers = {name: reader for name in names if (reader := _reader(hints.get(name)))}
 
     def read(name: str, value: Any) -> Any:
@@ -31,14 +31,15 @@ def host(function: _Function) -> _Function:
 
     @wraps(function)
     def checked(*given: Any, **named: Any) -> Any:
-        values = [*map(read, names, given), *given[len(names) :]]
+        signature.bind(*given, **named)  # TypeError for other arguments than the function's
+        values = list(map(read, names, given))
         more = {name: read(name, value) for name, value in named.items()}
         try:
             with np.errstate(all="ignore"):
                 found = function(*values, **more)
         except InputError:
             raise
-        except (ArithmeticError, MemoryError, ValueError) as error:
+        except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
             raise _beyond(function, given, named, str(error) or type(error).__name__) from error
         if _has_nan(found):
             raise _beyond(function, given, named, "no number as the result")

@@ -12,6 +12,7 @@ from dpjax.core.types import Neighboring
 from dpjax.theory.search import smallest
 
 _STEPS = 64
+_MOST_ROWS = 1 << 27  # memory is linear in them
 _ROUNDING = 2.0**-22  # more than that of the mechanism's float32 numbers
 
 
@@ -72,6 +73,9 @@ def stable_points(epsilon: float, delta: float, alpha: float, beta: float, neigh
     heavy = ceil(1 / Fraction(alpha)) - 1  # elements of mass above alpha
 
     def enough(n: int) -> bool:
+        if n > _MOST_ROWS:
+            advice = "take a larger epsilon or alpha, or search for n"
+            raise NoTheoremError("epsilon", f"one for which {_MOST_ROWS} rows suffice", repr(epsilon), advice)
         count = np.arange(1, n + 1)
         hidden = binom.pmf(0, n, alpha) + binom.pmf(count, n, alpha) @ laplace.cdf(margin - rate * (count - 1))
         return heavy * hidden * (1 + _ROUNDING) <= beta
@@ -87,8 +91,11 @@ def hashed_sizes(
     InputError if elements can share a bucket with probability alpha for every number of bits. Sizes that are given are
     planned for whatever is proved.
     """
+    checks.accuracy(alpha, beta)
+    checks.whole_or_none("tries", tries, 1, 1 << 20)
+    checks.whole_or_none("bits", bits, 1, 64)
     least = floor(-log2(alpha)) + 1
-    if least > most:
+    if least > checks.integer("most", most, 1, 64):
         raise InputError("alpha", f"more than {2.0**-most:.3g}", repr(alpha), "take a larger alpha")
     several = range(1, 2 + ceil(log2(2 * checks.integer("k", k, 1) / beta))) if tries is None else (tries,)
     widths = range(least, min(least + 9, most + 1)) if bits is None else (bits,)
@@ -117,6 +124,8 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
     checks.accuracy(alpha, beta)
+    checks.integer("tries", tries, 1, 1 << 20)
+    checks.integer("bits", bits, 1, 64)
     if _limit(k, tries, bits, alpha) >= beta:
         least = f"more: with {tries} functions of 2^{bits} buckets too many elements collide"
         raise NoTheoremError("tries, bits", least, f"{tries}, {bits}", "omit them: HashedPoints.plan chooses them")

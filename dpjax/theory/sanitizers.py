@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.host import host_functions
 from dpjax.theory.search import least, smallest
@@ -65,6 +66,7 @@ def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: flo
     A median between two earlier ones with rank errors A and A' has an error of at most (A + A') / 2 + D + 2; the
     ends of a part are the median of the level above and an older one (or an end of the domain, without error).
     """
+    checks.integer("levels", levels, 1, 1 << 10)
     off = deviation(log_size, rate, 2**levels - 1, beta) + 2
     older, newer = 0.0, 0.0
     for _ in range(levels):

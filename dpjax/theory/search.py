@@ -50,8 +50,7 @@ def fewest_rows(tried: Iterable[int], enough: Callable[[int, int], bool]) -> tup
         except InputError as error:  # no number of rows gives the budget that so few draws need
             refusal = error
     if best is None:
-        assert refusal is not None, "nothing was tried"
-        raise refusal
+        raise refusal or InputError("tried", "one number of draws or more", "none", "give the numbers to compare")
     return best
 
 

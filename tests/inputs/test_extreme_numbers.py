@@ -43,7 +43,15 @@ RIGHT = {
     "sensitivity": 1, "split": "index", "mass": 0.1, "rho": 0.5, "runs": [(LaplaceNoise(2.0), 2)],
     "log_p": np.log([0.4, 0.6]), "log_q": np.log([0.5, 0.5]), "weights": [0.5, 0.5], "length_epsilon0": 0.5,
 }  # fmt: skip
-SLOW = {"calibrate_set_cover", "set_cover_epsilon", "set_cover_guarantee", "set_cover_delta", "calibrate", "by_pld"}
+SLOW = {
+    "calibrate_set_cover",
+    "set_cover_epsilon",
+    "set_cover_guarantee",
+    "set_cover_delta",
+    "calibrate",
+    "by_pld",
+    "stable_points",
+}
 OWN = {
     "poisson": {"base": ONE_MORE}, "slices": {"part": ONE_MORE}, "as_replace_one": {"guarantee": ONE_MORE},
     "zcdp": {"parts": [Guarantee(0.5, 0.0, REPLACE, "a part")]}, "failure": {"failure": lambda near: 0.01},
@@ -87,8 +95,12 @@ def has_nan(value):
 ALL = dict(functions())
 
 
+def slow(name):
+    return name.rpartition(".")[2] in SLOW or name.startswith("packing.")
+
+
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.slow if name.rpartition(".")[2] in SLOW else ()) for name in sorted(ALL)
+    pytest.param(name, marks=pytest.mark.slow if slow(name) else ()) for name in sorted(ALL)
 ])  # fmt: skip
 def test_extreme_numbers_give_a_value_or_are_refused(name):
     function, seen = ALL[name], []
