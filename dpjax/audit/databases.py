@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.audit.room import require_room
 from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
@@ -48,6 +49,9 @@ def histograms(votes: int, cells: int, relation: Neighboring, least: int = 0) ->
         raise InputError(
             "votes", f"at most {_MOST} databases", f"{votes} on {cells} cells", "take fewer votes or cells"
         )
+    steps = cells * (cells - 1) if relation is Neighboring.REPLACE_ONE else 2 * cells
+    pairs = 2 * math.comb(votes + cells, cells) * steps
+    require_room("votes", pairs, f"the pairs of neighbors of {votes} rows on {cells} cells")
     counts = np.concatenate([_compositions(n, cells) for n in range(least, votes + 1)])
     unit = np.eye(cells, dtype=np.int64)
     if relation is Neighboring.REPLACE_ONE:
@@ -65,6 +69,9 @@ def vectors(values: Sequence[int], length: int, moves: Sequence[Sequence[int]], 
 
     For mechanisms whose input is scores or answers: a neighbor changes them by at most the sensitivity.
     """
+    if (count := len(values) ** length * (1 + len(moves))) > _MOST:
+        given = f"{count}: length {length} over {len(values)} values, and their neighbors"
+        raise InputError("length", f"at most {_MOST} databases", given, "take fewer values or coordinates")
     start = np.array(list(itertools.product(values, repeat=length)), np.int64)
     steps = np.array(moves, np.int64)
     everything = np.unique(np.concatenate([start, (start[:, None, :] + steps).reshape(-1, length)]), axis=0)
@@ -171,7 +178,10 @@ def show_numbers(database: Any) -> Any:
 
 
 def show_sample(sample: Sample) -> list[str]:
-    """The unmasked rows of a sample as (value; labels), in readable and JSON-ready form."""
+    """The unmasked rows of a sample as (x = value, y = labels), in readable and JSON-ready form."""
     rows = np.flatnonzero(np.asarray(sample.mask))
     value = [int.from_bytes(np.asarray(sample.x)[r].astype(">u4").tobytes(), "big") for r in rows]
-    return [f"({v}; {''.join(str(int(b)) for b in np.asarray(sample.y)[r])})" for v, r in zip(value, rows, strict=True)]
+    return [
+        f"(x = {v}, y = {''.join(str(int(b)) for b in np.asarray(sample.y)[r])})"
+        for v, r in zip(value, rows, strict=True)
+    ]

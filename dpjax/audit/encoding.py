@@ -12,6 +12,7 @@ from dpjax.core.checks import InputError
 
 _SPREAD = 2.0**-12  # of its size: a number that varies less is centered before it is rounded to float32
 _PLAIN = frozenset({bool, int, float, np.bool_, *(np.dtype(kind).type for kind in "bhilBHILefd")})
+_BLOCK = 1 << 18  # numbers that are hashed at once: they fit in a processor's cache
 _NAMED = 6  # numbers that a remark names
 _LABELS, _LONG = 1 << 16, 60  # labels that are kept, and characters of one
 _FIRST_PRIME, _SECOND_PRIME = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -159,7 +160,9 @@ class Encoding:
         array = _as_array(outputs)
         if array is not None and self.form == [f"output{array.shape[1:]}"]:
             rows = array.reshape(len(array), -1)
-            codes = _codes(rows, np.uint64(0))
+            step = max(1, _BLOCK // rows.shape[1])
+            blocks = [_codes(rows[at : at + step], np.uint64(0)) for at in range(0, len(rows), step)]
+            codes = np.concatenate(blocks)
             if rows.shape[1] == 1:
                 self._label_numbers(codes, rows[:, 0])
             return codes, self._numbers(rows)

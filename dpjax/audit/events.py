@@ -108,6 +108,11 @@ class Event:
         terms = jnp.stack([jnp.ones_like(x), x, jnp.clip(x, -_LARGEST, _LARGEST) ** 2], axis=-1)
         return jnp.sum(jnp.where(self.weights[None] == 0, 0.0, terms * self.weights[None]), axis=(1, 2))
 
+    @property
+    def coordinate(self) -> int:
+        """The number that a threshold compares."""
+        return int(np.argmax(np.abs(np.asarray(self.weights)[:, 1])))
+
     def cells(self) -> tuple[np.ndarray, bool]:
         """Of a set of outputs: which of ``codes`` are inside, ``bool[c]``, and whether every other output is."""
         inside = (np.asarray(self.scores) >= float(self.threshold)) ^ bool(self.complement)

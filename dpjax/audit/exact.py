@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,8 +12,10 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.profile import hockey_stick, log_ratio, loss_delta, loss_epsilon, two_laws
 from dpjax.audit.databases import Universe
 from dpjax.audit.further import CHUNK, Further, check_further, rounding
-from dpjax.audit.outcomes import NotListable, Run, exact_table
+from dpjax.audit.laws import of_tables, words
+from dpjax.audit.outcomes import NotListable, Run, exact_law, exact_table, in_words
 from dpjax.audit.report import Report
+from dpjax.audit.room import require_room
 from dpjax.audit.target import Target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core.checks import InputError
@@ -53,7 +56,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     budget, plan = (float(privacy.epsilon), float(privacy.delta)), target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
-    largest, found, pairs, words, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
+    largest, found, pairs, what, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
     further: dict[str, Further] = {}
     universes = target.universes()
     for universe in universes:
@@ -61,7 +64,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     work = Work(watch, sum(map(_size, universes)), "databases")
     for universe in universes:
         _timed(target, universe, plan, claim, work)
-        table = target.table(universe.databases, plan)
+        table, listed = _law(target, jax.tree.map(_read_only, universe.databases), plan)
         whole = [(claim, np.ones(len(table), bool))]
         for own, among in target.claims(*budget, universe.databases) if target.claims else whole:
             if not len(judged := universe.pairs[among[universe.pairs[:, 0]]]):
@@ -75,29 +78,33 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
                     refuted, place, by_rounding = True, one.place, False
             largest, found = max(largest, epsilon), max(found, delta)
             if best is None or (refuted, delta, epsilon) > best[:3]:
-                best = (refuted, delta, epsilon, (universe, table, place, own))
+                best = (refuted, delta, epsilon, (universe, table, place, own, listed))
         work.did(_size(universe))
         pairs += len(universe.pairs)
         outcomes = max(outcomes, int(np.sum(table.max(axis=0) >= np.log(_SEEN))))
-        words.append(universe.what)
+        what.append(universe.what)
     if best is None:
         raise InputError("universes", "databases to go through", "none", "give the target a universe")
-    refuted, delta, epsilon, (universe, table, (i, j), claim) = best
+    refuted, delta, epsilon, (universe, table, (i, j), claim, listed) = best
     excess = f"epsilon by {max(0.0, epsilon - claim.epsilon):.2g}, delta by {max(0.0, delta - claim.delta):.2g}"
     excess += "".join(f", {one.name} by {one.found - one.claimed:.2g}" for one in further.values() if one.refuted)
     refutation = {"excess": excess, **({"rounding": _SMALL} if by_rounding else {})} if refuted else {}
     show = lambda at: universe.show(jax.tree.map(lambda part: np.asarray(part)[at], universe.databases))  # noqa: E731
+    real = np.flatnonzero(~np.isneginf(table[[i, j]]).all(axis=0))
+    names = _names(target, universe.databases, plan, listed, real)
+    laws = of_tables(names, table[i, real], table[j, real], claim.epsilon)
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
     parts = [
-        f"{'; '.join(words)}: {pairs} ordered pairs of neighbors", f"{outcomes} outcome{'s' * (outcomes != 1)}",
+        f"{'; '.join(what)}: {pairs} ordered pairs of neighbors", f"{outcomes} outcome{'s' * (outcomes != 1)}",
         "the float32 program as it runs" if as_it_runs else "", target.caveat,
     ]  # fmt: skip
     return Report(
         target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, found,
         1.0, {"database": show(i), "neighbor": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
-        {"outcomes": outcomes, **{f"{one.name}_found": one.found for one in further.values()}, **refutation,
+        {"event": words(laws), "outcomes": outcomes, "laws": laws,
+         **{f"{one.name}_found": one.found for one in further.values()}, **refutation,
          "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip
 
@@ -159,9 +166,44 @@ def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]
     return table
 
 
-def table_of_run(run: Run) -> Callable[[Any, Any], np.ndarray]:
+def table_of_run(run: Run) -> "TableOfRun":
     """A ``table`` of a target from ``run(key, database, plan)``: the program that runs, by `outcomes.exact_law`."""
-    return lambda databases, plan: exact_table(run, databases, plan)
+    return TableOfRun(run)
+
+
+@dataclass(frozen=True)
+class TableOfRun:
+    """See `table_of_run`."""
+
+    run: Run
+
+    def __call__(self, databases: Any, plan: Any) -> np.ndarray:
+        """Log-probabilities of all outputs."""
+        return exact_table(self.run, databases, plan)
+
+
+def _law(target: Target, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The table of a target, and its outcomes as bytes if they are known."""
+    if isinstance(target.table, TableOfRun):
+        return exact_law(target.table.run, databases, plan)
+    assert target.table is not None
+    return target.table(databases, plan), None
+
+
+def _names(target: Target, databases: Any, plan: Any, outcomes: np.ndarray | None, places: np.ndarray) -> list[str]:
+    """The outcomes at some places of a table in words."""
+    if isinstance(target.table, TableOfRun) and outcomes is not None:
+        return in_words(target.table.run, databases, plan, outcomes[places])
+    return [f"outcome {at}" for at in places]
+
+
+def _read_only(leaf: Any) -> Any:
+    """A view that a table in NumPy cannot change."""
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    view = leaf.view()
+    view.flags.writeable = False
+    return view
 
 
 def _size(universe: Universe) -> int:
@@ -179,6 +221,8 @@ def _timed(target: Target, universe: Universe, plan: Any, claim: Guarantee, work
     work.more(2 * few)
     for _ in range(2):
         table = target.table(databases, plan)
+        what = f"at least {table.shape[1]} outcomes on each of {_size(universe)} databases"
+        require_room("universe", _size(universe) * table.shape[1], what, NotListable)
         if len(pairs):
             worst(table, pairs, claim)
             exceeds(claim, table, pairs)

@@ -74,7 +74,7 @@ class Naming:
         if event.kind == "cells":
             return self._of_cells(event)
         if event.kind == "coordinate":
-            which = int(np.argmax(np.abs(np.asarray(event.weights)[:, 1])))
+            which = event.coordinate
             bound = self.number(which, float(event.threshold))
             if bound == NO_NUMBER:
                 return f"{self.names[which]} is {self._no_number() if sign == '>=' else 'a number'}"
@@ -102,6 +102,11 @@ class Naming:
         if event.kind != "cells":
             return []
         return self._outputs(event, np.flatnonzero(event.cells()[0]))
+
+    def every(self, event: Event) -> list[str]:
+        """The outputs of a table, in the order of its codes."""
+        rows = np.asarray(event.outputs).tolist()
+        return [self.output(code, row) for code, row in zip(np.asarray(event.codes).tolist(), rows, strict=True)]
 
     def _outputs(self, event: Event, places: np.ndarray) -> list[str]:
         codes, numbers = np.asarray(event.codes)[places], np.asarray(event.outputs)[places]

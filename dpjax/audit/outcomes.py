@@ -14,9 +14,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpjax.audit.interpreter import Interpreter, in_lanes
+from dpjax.audit.naming import Naming
 from dpjax.audit.pieces import NotListable as NotListable
-from dpjax.audit.pieces import checked, filled, on_host, padded, refuse
+from dpjax.audit.pieces import checked, filled, is_key, on_host, padded, refuse
 from dpjax.audit.population import Population, Value
+from dpjax.audit.room import require_room, room, size, widest
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered
@@ -33,11 +35,17 @@ class _TooMany(NotListable):
 
 
 class Forking(Interpreter):
-    """Continues a draw with every possible outcome. forks: number of rows that draws have created so far."""
+    """Continues a draw with every possible outcome. forks: number of rows that draws have created so far.
 
-    def __init__(self, rows: int = _MOST_ROWS, outcomes: int = _MOST_OUTCOMES, steps: int = 1000):
+    width: bytes of the largest array of one row; the rows of all paths have to fit in memory.
+    """
+
+    def __init__(
+        self, rows: int = _MOST_ROWS, outcomes: int = _MOST_OUTCOMES, steps: int = 1000, width: int = 8
+    ):  # fmt: skip
         super().__init__(steps)
-        self.rows, self.outcomes, self.forks = rows, outcomes, 0
+        self.rows, self.outcomes, self.forks = max(1, min(rows, room() // width)), outcomes, 0
+        self.width = width
         self._supports: dict[tuple, Callable] = {}
 
     def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
@@ -58,8 +66,8 @@ class Forking(Interpreter):
             at, place = np.nonzero(table > -np.inf)
             if len(at) > self.rows:
                 refuse(
-                    equation, f"at most {self.rows} paths", str(len(at)), "a smaller world, or a statistical audit",
-                    _TooMany,
+                    equation, f"at most {self.rows} paths", f"{len(at)}, {size(len(at) * self.width)}",
+                    "a smaller world, or a statistical audit", _TooMany,
                 )  # fmt: skip
             picked = [[one[at] for one in lane_of] for lane_of in picked]
             picked.append([one[of_row[at], place] for one in outcomes])
@@ -155,17 +163,13 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     Raises NotListable, an InputError that names the equation, for laws without a support, random bits outside of draws,
     keys that are used twice, callbacks, and more than 2^20 paths of one database; InputError if masses do not add up.
     """
-    shape, tree = jax.tree.flatten(jax.tree.map(np.asarray, plan))
-    wide = any(leaf.dtype == np.float64 for leaf in shape)
-    leaves, of_databases = jax.tree.flatten(jax.tree.map(on_host, databases))
-    like = tuple((leaf.shape[1:], leaf.dtype.name) for leaf in leaves)
-    code, interpreter = _traced(
-        run, of_databases, like, tree, tuple((leaf.shape, leaf.dtype.name) for leaf in shape), wide
-    )
+    code, interpreter, _ = _program(run, databases, plan)
+    leaves = jax.tree.leaves(jax.tree.map(on_host, databases))
     key = Value(on_host(keys.root(0)), False)
-    of_plan = [Value(leaf, False) for leaf in shape]
+    of_plan = [Value(np.asarray(leaf), False) for leaf in jax.tree.leaves(plan)]
     at, log_p, raw = _in_chunks(interpreter, code, key, leaves, of_plan, 0)
     distinct, slots = _distinct(raw)
+    require_room("universe", len(leaves[0]) * len(distinct), _sized(len(leaves[0]), len(distinct)), NotListable)
     table = np.full((len(leaves[0]), len(distinct)), -np.inf)
     np.logaddexp.at(table, (at, slots), log_p)
     total = logsumexp(table, axis=1)
@@ -177,14 +181,38 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     return table, distinct
 
 
+def in_words(run: Run, databases: Any, plan: Any, outcomes: np.ndarray) -> list[str]:
+    """Outcomes of `exact_law`, given as their bytes, in words."""
+    shapes = _program(run, databases, plan)[2]
+    leaves, columns, at = jax.tree.leaves(shapes), [], 0
+    if any(is_key(leaf) for leaf in leaves):
+        return [f"outcome {number}" for number in range(len(outcomes))]
+    for leaf in leaves:
+        end = at + int(np.prod(leaf.shape, dtype=np.int64)) * leaf.dtype.itemsize
+        columns.append(np.ascontiguousarray(outcomes[:, at:end]).view(leaf.dtype).astype(np.float64))
+        at = end
+    naming = Naming.of(shapes)
+    return [naming.output(-1, row) for row in np.concatenate(columns, axis=1)[:, : len(naming.names)].tolist()]
+
+
+def _program(run: Run, databases: Any, plan: Any) -> tuple[Any, Forking, Any]:
+    """The jaxpr for databases and plans like these, its interpreter, and the shapes of the output; cached."""
+    shape, tree = jax.tree.flatten(jax.tree.map(np.asarray, plan))
+    wide = any(leaf.dtype == np.float64 for leaf in shape)
+    leaves, of_databases = jax.tree.flatten(jax.tree.map(on_host, databases))
+    like = tuple((leaf.shape[1:], leaf.dtype.name) for leaf in leaves)
+    return _traced(run, of_databases, like, tree, tuple((leaf.shape, leaf.dtype.name) for leaf in shape), wide)
+
+
 @functools.lru_cache(64)
-def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wide: bool) -> tuple[Any, Forking]:
+def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wide: bool) -> tuple[Any, Forking, Any]:
     try:
         with jax.enable_x64(wide):
             one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
             numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
-            code = lowered(jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers))
-            return checked(code), Forking()
+            made, shapes = jax.make_jaxpr(run, return_shape=True)(jax.eval_shape(lambda: keys.root(0)), one, numbers)
+            code = lowered(made)
+            return checked(code), Forking(width=widest(code)), shapes
     except InputError:
         raise
     except checks.RAISED as error:  # user code may raise anything
@@ -215,6 +243,10 @@ def _in_chunks(
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
     raw = output_bytes([one.rows(len(pop)) for one in out], (len(pop),))
     return pop.at + first, pop.log_p, raw
+
+
+def _sized(databases: int, outcomes: int) -> str:
+    return f"{outcomes} outcomes on each of {databases} databases"
 
 
 def output_bytes(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:

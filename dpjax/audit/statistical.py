@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from typing import Any
 
 import jax
 import numpy as np
@@ -11,6 +12,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.allotment import MAIN, Marks, Posed, Sizes, allotted, answered, bet_on, corrections
 from dpjax.audit.choices import choose
 from dpjax.audit.events import marks
+from dpjax.audit.laws import of_samples, swapped
 from dpjax.audit.machine import Machine
 from dpjax.audit.questions import Question, asked
 from dpjax.audit.report import Report
@@ -86,14 +88,21 @@ def statistical(
     aim = Aim.of(claim.epsilon, claim.delta, training + fresh, 1 - level * float(MAIN))
     stated = _stated(target, machine, pairs, aim, not sequential)
     aim = Aim.of(claim.epsilon, claim.delta, fresh, confidence if stated is None else 1 - level * float(1 - MAIN))
-    options, outcomes = [], np.zeros(0, np.uint32)
+    options: list[Any] = []
+    outcomes = np.zeros(0, np.uint32)
+    laws: dict[int, dict[str, Any]] = {}
     trained: Marks | None = None
     for number, pair in enumerate(pairs):
         sides = machine.outputs(pair, number)
         outcomes = np.unique(np.concatenate([outcomes, *(side.code for side in sides)]))
-        options.append((choose(*sides, aim, guesses=not sequential), number))
+        both = choose(*sides, aim, guesses=not sequential)
+        for which, question in enumerate(both):  # of the best questions so far
+            if question.merits[which] >= max((old[which].merits[which] for old, _ in options), default=-np.inf):
+                laws[id(question)] = of_samples(question.events[0], machine.namings[number], sides)
+        options.append((both, number))
         if stated is not None and stated[1] == number:
             one, other = (np.asarray(marks(stated[0].events, side)) for side in sides)
+            laws[id(stated[0])] = of_samples(stated[0].events[0], machine.namings[number], sides)
             trained = one, other
     picked = [max(((both[which], number) for both, number in options), key=lambda option: option[0].merits[which])
               for which in range(2)]  # fmt: skip
@@ -150,6 +159,7 @@ def statistical(
              "epsilon": one.epsilon}
             for one, number, other in results
         ],
+        "laws": swapped(laws.get(id(question), {}), question.swapped),
         "seed": seed if target.repeatable else None, "distance": distance,
         "seconds": round(time.perf_counter() - begin, 2),
     }  # fmt: skip

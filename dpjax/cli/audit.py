@@ -94,10 +94,14 @@ def run(command: AuditCommand) -> Answer:
     answer["vacuous"] = all(report.verdict == VACUOUS for report in reports)
     _write(answer, reports, command)
     if command.out is not None:
-        from dpjax.plots import plot_privacy
+        from dpjax.plots import plot_laws, plot_privacy
 
-        curve = not command.all and reports[0].curve
-        answer["figures"] = [] if not curve else [str(p) for p in plot_privacy(answer, command.out / "audit")]
+        drawn = {} if command.all else {"audit": (reports[0].curve, plot_privacy),
+                                        "laws": (reports[0].details.get("laws"), plot_laws)}  # fmt: skip
+        shown = plain(answer)
+        answer["figures"] = [
+            str(path) for name, (has, plot) in drawn.items() if has for path in plot(shown, command.out / name)
+        ]
 
     def show() -> None:
         out = console()

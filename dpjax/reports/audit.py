@@ -12,7 +12,9 @@ from dpjax.reports.page import Section, notice, origin, page
 from dpjax.reports.words import table_of
 
 _VIOLATED, _VACUOUS = "VIOLATED", "vacuous"
-_SHOWN = ("target", "calibration", "claim", "verdict", "curve", "versions", "witness")
+_SHOWN = (
+    "target", "calibration", "claim", "verdict", "curve", "versions", "witness", "laws", "event_outputs",
+)  # fmt: skip
 _FIELDS = {"target", "calibration", "claim", "method", "epsilon_found", "delta_found", "confidence", "verdict"}
 _MOST = 24  # figures
 

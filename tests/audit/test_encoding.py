@@ -23,7 +23,8 @@ class Answer:
 
 DIFFERENT = [
     0, 1, 0.5, -0.0, np.nan, np.inf, -np.inf, 1e300, 2**53, 2**53 + 1, 2**63, 2**70, 1 + 2.0**-50, None, "yes", "no",
-    b"yes", "1", [], [1], [1, 2], [2, 1], (1, "a"), (1, "b"), {"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"a": None}, [[1], [2, 3]],
+    b"yes", "1", [], [1], [1, 2], [2, 1], (1, "a"),
+    (1, "b"), {"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"a": None}, [[1], [2, 3]],
     np.zeros(2), np.zeros(3), np.zeros((2, 1)), np.array(["a", "b"]), np.array([1.0, None], object), 1 + 2j,
     np.ma.masked_array([1, 2], [False, True]), np.ma.masked_array([1, 2], [True, False]), {1, 2}, Answer(1, "a"),
     Answer(1, "b"), np.datetime64("2020-01-01"), pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"b": [1.0, 2.0]}),

@@ -89,7 +89,8 @@ def test_the_budget_is_that_of_the_claim():
     ("pair", "lost"),
     [
         (([1.7e9, 1.7e9], [1.7e9 + 1, 1.7e9]), True), (([1.7e9], [1.7e9 + 100]), True), (([1e300], [2e300]), True),
-        ((1.7e9, 1.7e9 + 1), True), (([0.1, 0.2], [0.1, 0.3]), False), (([1e9], [2e9]), False), (([0.1], [1e300]), False),
+        ((1.7e9, 1.7e9 + 1), True), (([0.1, 0.2], [0.1, 0.3]), False), (([1e9], [2e9]), False),
+        (([0.1], [1e300]), False),
     ],
 )  # fmt: skip
 def test_pairs_whose_difference_float32_loses(pair, lost):
@@ -101,7 +102,7 @@ def test_pairs_whose_difference_float32_loses(pair, lost):
     )  # fmt: skip
     for made in (lambda: traced(function, [pair]), lambda: audit.statistical(of_ones_own, Privacy(1.0), trials=1000)):
         if lost:
-            with pytest.raises(InputError, match="difference float32 keeps.*subtract a public constant"):
+            with pytest.raises(InputError, match=r"difference float32 keeps.*subtract a public constant"):
                 made()
         else:
             made()

@@ -223,7 +223,6 @@ def test_things_that_are_no_function_of_ones_own(capsys, target, says):
     ("words", "line", "says"),
     [
         (("faulty", *PAIRS), "in inner", "ZeroDivisionError"),
-        (("rarely", *PAIRS), "in rarely", "once in a while, with the seed"),
         (("not_traced", *PAIRS), "in not_traced", "let it take a seed or a generator"),
         (("noisy_sum", "--pairs", "persons:broken"), "in broken", "no such table"),
     ],
@@ -233,6 +232,12 @@ def test_a_fault_of_the_persons_code_is_shown_with_its_own_traceback(capsys, wor
     assert status == 2 and not out
     assert "code from outside only" in err and line in err and says in err
     assert not [part for part in err.splitlines() if 'File "' in part and "persons.py" not in part], err
+
+
+def test_an_exception_in_some_runs_is_an_outcome_that_the_report_names(capsys):
+    status, out, _ = run(capsys, "persons:rarely", *FEW, *PAIRS)
+    assert status == 0 and "raised    ArithmeticError: once in a while, for example with the seed" in out
+    assert "outcomes  2" in out
 
 
 @pytest.mark.parametrize(("target", "status", "says"), [

@@ -1,0 +1,60 @@
+"""The laws that a report's figure shows: fractions of runs or exact probabilities, and which of them are the event."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import audit
+from dpjax.accounting import Guarantee
+from dpjax.audit.choices import choose
+from dpjax.audit.events import features
+from dpjax.audit.laws import of_samples, of_tables, words
+from dpjax.audit.naming import Naming
+from dpjax.audit.thresholds import Aim
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.mechanisms import exponential
+from dpjax.plots import plot_laws, read_metadata
+
+AIM = Aim.of(1.0, 0.0, 1000, 0.95)
+CLAIM = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "as claimed")
+
+
+def test_bins_end_at_the_threshold():
+    draws = [np.random.default_rng(side).normal(side, size=4000).astype(np.float32) for side in (0, 1)]
+    sides = tuple(jax.vmap(features)(jnp.asarray(side)) for side in draws)
+    (question, _), naming = choose(*sides, AIM, guesses=False), Naming.of(jnp.float32(0))
+    found = of_samples(question.event, naming, sides)
+    assert found["axis"] == "output" and len(found["outcomes"]) == len(found["inside"]) + 1
+    for side, name in zip(sides, ("first", "second"), strict=True):
+        inside = sum(mass for mass, within in zip(found[name], found["inside"], strict=True) if within)
+        assert inside == pytest.approx(float(np.mean(question.event.contains(side))), abs=0.005)
+        assert sum(found[name]) > 0.99
+
+
+def test_many_outcomes_are_added_up():
+    law = np.log(np.full(100, 0.01))
+    other = np.log(np.append(np.full(50, 0.019), np.full(50, 0.001)))
+    found = of_tables([f"o{at}" for at in range(100)], law, other, 1.0)
+    assert found["outcomes"][:24] == [f"o{at}" for at in range(50, 74)] and found["outcomes"][24:] == [
+        "26 others",
+        "50 others",
+    ]
+    assert found["inside"] == [True] * 25 + [False]
+    assert sum(found["first"]) == pytest.approx(1) == pytest.approx(sum(found["second"]))
+    assert words(found) == "output is one of o50, o51, o52, o53, o54, o55, ..."
+
+
+def test_an_exact_report_names_its_event_and_is_drawn(tmp_path):
+    def function(scores, key):
+        return {"winner": exponential(scores, 2.0).sample(key), "votes": jnp.int32(2)}
+
+    pair = np.array([0, 0], np.int32), np.array([1, -1], np.int32)
+    target = audit.from_function(function, CLAIM, [pair], randomness="key", data="other")
+    report = audit.exact(target, Privacy(1.0, 0.0))
+    assert report.violated
+    ranked = {"[1, -1]": 0, "[0, 0]": 1}[str(report.witness["database"])]
+    assert report.details["event"] == f"output is (output['votes'] = 2, output['winner'] = {ranked})"
+    assert sum(report.details["laws"]["first"]) == pytest.approx(1)
+    (path,) = plot_laws(report.to_dict(), tmp_path / "laws", "svg")
+    assert read_metadata(path)["event"] == report.details["event"]
