@@ -56,9 +56,10 @@ def read(path: Path) -> dict[str, Any]:
     if path.suffix in _FIGURES:
         found = read_metadata(path).get("config")
         if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
-            script = f"scripts/{found['script']}.py" if found and "script" in found else "something else"
-            advice = "give another figure, or run the script that drew it"
-            raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
+            script = script_of(found)
+            given = f"{path}, drawn by {script or 'something else'}"
+            advice = f"draw it again, in a checkout of dpjax: python {script}" if script else "give another figure"
+            raise InputError("config", "a figure of a study or of named points", given, advice)
         return dict(found)
     if (path / "study.json").is_file() and not (path / "result.json").exists():  # prepared, nothing is measured yet
         return _prepared(path / "study.json")
@@ -66,6 +67,12 @@ def read(path: Path) -> dict[str, Any]:
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
     raise InputError("config", kinds, repr(str(path)), "rename it, or check the name")
+
+
+def script_of(config: Any) -> str:
+    """The script that drew a figure, in a checkout of dpjax; empty if none did."""
+    name = config.get("script") if isinstance(config, Mapping) else None
+    return f"scripts/{name}.py" if isinstance(name, str) and name.isidentifier() else ""
 
 
 def _prepared(path: Path) -> dict[str, Any]:
