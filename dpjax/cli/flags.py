@@ -57,11 +57,11 @@ def read(path: Path) -> dict[str, Any]:
         return config.read_toml(path)
     if path.suffix in _FIGURES:
         found = read_metadata(path).get("config")
-        found = found if isinstance(found, Mapping) else {}
-        if not {"task", "settings"} & found.keys():
-            script = f"scripts/{found['script']}.py" if "script" in found else "something else"
-            advice = "give another figure, or run the script that drew it"
-            raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
+        if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
+            script = script_of(found)
+            given = f"{path}, drawn by {script or 'something else'}"
+            advice = f"draw it again, in a checkout of dpjax: python {script}" if script else "give another figure"
+            raise InputError("config", "a figure of a study or of named points", given, advice)
         return dict(found)
     if path.is_dir() and not os.path.lexists(path / "result.json") and (prepared := read_study(path)) is not None:
         return prepared
@@ -69,6 +69,12 @@ def read(path: Path) -> dict[str, Any]:
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
     raise InputError("config", kinds, repr(str(path)), "rename it, or check the name")
+
+
+def script_of(config: Any) -> str:
+    """The script that drew a figure, in a checkout of dpjax; empty if none did."""
+    name = config.get("script") if isinstance(config, Mapping) else None
+    return f"scripts/{name}.py" if isinstance(name, str) and name.isidentifier() else ""
 
 
 def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """`dpjax trial`: one trial of a study again, with all its values."""
 
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ import numpy as np
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import TrialCommand
-from dpjax.cli.flags import read, study_of
+from dpjax.cli.flags import read, script_of, study_of
+from dpjax.cli.printing import Table
 from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -20,10 +23,12 @@ from dpjax.experiments.columns import LINE
 from dpjax.experiments.reproduce import Reproduced, reproduce
 from dpjax.experiments.results import Result
 from dpjax.experiments.store import Store
-from dpjax.experiments.study import Line
+from dpjax.experiments.study import Line, Search, Study
 from dpjax.experiments.tiles import capacity
+from dpjax.reports.words import table_of
 
 _SHOWN = 10
+_LISTED = ("k", "epsilon", "n")
 
 
 def run(command: TrialCommand) -> Answer:
@@ -32,9 +37,18 @@ def run(command: TrialCommand) -> Answer:
     if command.config is None:
         raise InputError("config", "a figure, a result or a TOML file", "none", "name the study of the trial")
     data = read(command.config)
+    alone = not (command.learners or command.k or command.epsilon or command.n)
     if "settings" in data:
-        return _answer(*_point(command, data), command.trial)
+        listed = _of_points(data["settings"]) if alone else []
+        chosen = replace(command, learners=(listed[0]["learner"],)) if listed else command
+        return _with_list(listed, script_of(data), *_answer(*_point(chosen, data), command.trial))
     study = study_of(replace(command, n=()))
+    listed = _of_lines(study) if alone else []
+    if listed:
+        first = study.lines[0]
+        n = _first_size(study, command.config)
+        answer, show = _answer(first.name, replace(first.setting, n=n), study.seed, command.trial)
+        return _with_list(listed, "", answer | _stored(command.config, answer), show)
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
     chosen = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
@@ -51,6 +65,54 @@ def run(command: TrialCommand) -> Answer:
             screen().print(f"{name}: {text}")
 
     return answer, shown
+
+
+def _of_points(settings: Any) -> list[dict[str, Any]]:
+    """The named points of a figure; InputError if there is none."""
+    named = settings if isinstance(settings, Mapping) else {}
+    if not named:
+        raise InputError("config", "a figure of named points", "one without points", "give another figure")
+    return [{"learner": name, **{key: table_of(named, name).get(key) for key in _LISTED}} for name in named]
+
+
+def _of_lines(study: Study) -> list[dict[str, Any]]:
+    sizes = "searched" if study.n == "search" else ", ".join(map(str, study.n))
+    names = ("learner", "k", "epsilon")
+    return [{name: one.labels()[name] for name in names} | {"n": sizes} for one in study.lines]
+
+
+def _first_size(study: Study, path: Path) -> int:
+    """The smallest sample size of the first line; of a search the smallest measured one, else the smallest of all."""
+    if study.n != "search":
+        return study.n[0]
+    labels = study.lines[0].labels()
+    with suppress(InputError):
+        points = Result.load(path).data["points"]
+        if sizes := [row["n"] for row in points if labels.items() <= row.items()]:
+            return min(sizes)
+    return (study.search or Search()).n_min
+
+
+def _with_list(
+    listed: list[dict[str, Any]], script: str, answer: dict[str, Any], show: Callable[[], None]
+) -> Answer:  # fmt: skip
+    """The answer with the list of what could be chosen, if nothing was; the trial is of the first."""
+    if not listed:
+        return answer, show
+
+    def shown() -> None:
+        rows = Table(title=f"{len(listed)} to choose from by --learners, --k, --epsilon and --n")
+        for name in listed[0]:
+            rows.add_column(name, justify="left" if name == "learner" else "right")
+        for one in listed:
+            rows.add_row(*("" if value is None else str(value) for value in one.values()))
+        screen().print(rows)
+        if script:
+            screen().print(f"the figure again, in a checkout of dpjax: python {script}")
+        screen().print("a trial of the first:")
+        show()
+
+    return answer | {"listed": listed}, shown
 
 
 def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:

@@ -50,14 +50,23 @@ def test_a_named_point_of_a_figure(tmp_path, capsys):
     found, alone = json.loads(capsys.readouterr().out), reproduce(points["PointLearner, k = 3"], 5, 7)
     assert found["x"] == alone.x and found["key"] == np.asarray(jax.random.key_data(alone.key)).tolist()
     assert found["n"] == 60 and found["seed"] == 5 and found["errors"] == alone.errors
-    for wrong, says in ((["--learners", "mine"], "PointLearner, k = 3"), ([], "choose by --learners"),
+    for wrong, says in ((["--learners", "mine"], "PointLearner, k = 3"), (["--n", "9"], "choose by --learners"),
                         (["--learners", "ERM", "--k", "3"], "its own"),
                         (["--learners", "ERM", "--n", "3", "4"], "one sample size")):  # fmt: skip
         assert cli.main([*words, *wrong]) == 2
         assert says in capsys.readouterr().err
-    plot_lines([Panel("", "x", "y", [Line("a", "a", [1.0], [2.0])])], base, about({"script": "mine"}, 5), "", "", "svg")
-    assert cli.main(words) == 2
-    assert "scripts/mine.py" in capsys.readouterr().err
+    assert cli.main([*words, "--learners", "ERM"]) == cli.main(words) == 0, "alone: all points, and the first by name"
+    found, first = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [(one["learner"], one["n"]) for one in first.pop("listed")] == [("ERM", 9), ("PointLearner, k = 3", 60)]
+    assert first == found
+    assert cli.main(words[:-1]) == 0
+    printed = capsys.readouterr().out
+    assert "PointLearner, k = 3" in printed and "checkout of dpjax: python scripts/mine.py" in printed
+    for script, says in (("mine", "draw it again, in a checkout of dpjax: python scripts/mine.py"), ("$(x)", "else")):
+        carried = about({"script": script}, 5)
+        plot_lines([Panel("", "x", "y", [Line("a", "a", [1.0], [2.0])])], base, carried, "", "", "svg")
+        assert cli.main(words) == 2
+        assert says in capsys.readouterr().err
 
 
 def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
@@ -82,12 +91,16 @@ def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
     assert cli.main(["trial", str(out), "--learners", "KLN", "--n", "30", "--trial", "7"]) == 0
     shown = capsys.readouterr().out
     assert "row 0" in shown and "and 20 more rows" in shown and "target 1 iff x = " in shown
+    assert cli.main(["trial", str(out), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert [one["learner"] for one in alone["listed"]] == ["KLN", "erm"] and alone["n"] == 30
+    assert alone["stored"] == "the same outcome"
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "config: expected a figure"), (["{demo}"], "n: expected one sample size"),
+        ([], "config: expected a figure"), (["{demo}", "--k", "1"], "n: expected one sample size"),
         (["{demo}", "--n", "9"], "choose by --learners, --k, --epsilon"),
         (["{demo}", "--learners", "point", "--k", "1", "--epsilon", "1", "--n", "0"], "n: expected"),
         (["{demo}", "--learners", "point", "--k", "1", "--epsilon", "1", "--n", "9", "--trial", "-1"], "trial"),
