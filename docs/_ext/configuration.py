@@ -128,5 +128,5 @@ _LEARN = """\
 ## Arguments of `dpjax learn`
 
 A TOML file as the second argument of [`dpjax learn`](commands/learn.md) holds values of its flags. `bounds` may be a
-table of `name = [low, high]`.
+table of `name = [low, high]`, and `categories` one of `name = ["text", ...]`.
 """

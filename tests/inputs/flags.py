@@ -26,7 +26,7 @@ COMPLETE = {
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
 REALS = ("nan", "inf", "-inf", "-1", "", "half", "true", "1e999", "2**0.5")
 WORDS = ("", "no such name", "KLN(", "../KLN", "'")
-FREE = {"title", "imports", "out", "compile_cache", "rows", "missing", "activate", "partition", "account"}
+FREE = {"title", "imports", "out", "compile_cache", "rows", "missing", "comment", "activate", "partition", "account"}
 """Flags of free text and of places to write to."""
 
 
