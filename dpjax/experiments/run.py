@@ -71,10 +71,8 @@ def run(
         if found is None or _curves(found) - _curves(known):
             _set_aside(out)
             if progress is None and not quiet:
-                what = (
-                    "no result" if found is None else "curves of another study, or of other code, versions or devices"
-                )
-                seen.say(f"{out / 'result.json'} held {what}: now in {EARLIER}")
+                other = "curves of another study, or of other code, versions or devices"
+                seen.say(f"{out} held {other if found else 'no result that can be read'}: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
         keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
         prepare(study, out, rules.code)

@@ -278,8 +278,7 @@ def test_trials_that_are_not_those_of_the_result_are_refused(tmp_path):
     with Store(tmp_path) as store:
         store.write({"a": 1}, {"outcome": np.zeros(16, np.uint8)})
         name = store.path({"a": 1}).name.partition("-")[0]
-    point = {"learner": "a", "k": 1, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1, "cell": name, "lower": 0.0,
-             "upper": 1.0}  # fmt: skip
+    point = line("a") | {"cell": name, "lower": 0.0, "upper": 1.0}
     points = [point | {"n": n, "trials": trials, "successes": trials} for n, trials in ((1, 16), (2, 100))]
     about = {"config": {}, "seed": 0, "versions": {}, "n_star": []}
     Result(about | {"points": points[:1]}, tmp_path).n_star_at([0.1])
