@@ -1,6 +1,7 @@
 """Runs a study: n*, the success curve and the theorem's number for every learner, k and epsilon."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.documents import sealed
-from dpjax.core.files import replace_file
+from dpjax.core.files import failure, replace_file
 from dpjax.experiments.canonical import made_by, versions
 from dpjax.experiments.cells import Cells, Executor
 from dpjax.experiments.engine import Engine
@@ -66,11 +67,12 @@ def run(
         worker = Worker(store, machine, queue, study.seed, rules, seen.trials)
         config, cells = study.to_dict(), worker.cells
         found = _known(out)
-        known = _valid(found, config, study, cells)
-        if _curves(found) - _curves(known):
-            (out / "result.json").replace(out / EARLIER)
+        known = _valid(found or {}, config, study, cells)
+        if found is None or _curves(found) - _curves(known):
+            _set_aside(out)
             if progress is None and not quiet:
-                seen.say(f"{out} held curves of another study, or of other code, versions or devices: now in {EARLIER}")
+                other = "curves of another study, or of other code, versions or devices"
+                seen.say(f"{out} held {other if found else 'no result that can be read'}: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
         keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
         prepare(study, out, rules.code)
@@ -145,12 +147,19 @@ class _Lines:
         return self._about | rows | fits(rows["n_star"], self.study.fit_from) | {"left": left}
 
 
-def _known(out: Path) -> dict[str, Any]:
-    """What an earlier run wrote; empty if there is none."""
+def _known(out: Path) -> dict[str, Any] | None:
+    """What an earlier run wrote; empty if there is nothing, None if it cannot be read."""
     try:
-        return Result.load(out).data
+        return Result.load(out).data if os.path.lexists(out / "result.json") else {}
     except InputError:
-        return {}
+        return None
+
+
+def _set_aside(out: Path) -> None:
+    try:
+        (out / "result.json").replace(out / EARLIER)
+    except OSError as error:
+        raise failure(error, out / EARLIER) from error
 
 
 def _valid(found: dict[str, Any], config: dict[str, Any], study: Study, cells: Cells) -> Rows:

@@ -134,8 +134,14 @@ class _Sweep(_Table):
 class StudyFile(_Table):
     """study.json, as far as it is read without building the study."""
 
+    model_config = ConfigDict(extra="forbid")
+
+    title: str | None = None
+    seed: int = 0
+    task: dict[str, Any] = {}
     learners: dict[Name, Any]
     sweep: _Sweep
+    search: dict[str, Any] | None = None
 
 
 class _CellLearner(_Table):
@@ -216,5 +222,5 @@ def read_study(folder: Path) -> dict[str, Any] | None:
         check(StudyFile, "study", found := unsealed(data), advice)
     except (OSError, ValueError) as error:
         given = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise StoreError("store", "a study", given, advice) from error
+        raise StoreError("store", "a study that was prepared", given, advice) from error
     return found

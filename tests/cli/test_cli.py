@@ -267,11 +267,20 @@ def test_output_that_nobody_reads(tmp_path):
 def test_status_names_what_is_not_measured(tmp_path, capsys):
     """A curve of which nothing but a failure is known is not measured."""
     asked = {"learners": {"KLN": {}, "mine": {}, "other": {}}, "sweep": {"k": [1, 8], "epsilon": [0.5, 1.0]}}
-    row = {"learner": "KLN", "epsilon": 0.5, "n": 9}
+    row = {"learner": "KLN", "epsilon": 0.5, "n": 9, "delta": 0.0, "alpha": 0.1, "beta": 0.1, "trials": 8,
+           "successes": 4, "lower": 0.1, "upper": 0.9}  # fmt: skip
     points = [row | {"k": 1}, row | {"k": 8}, *(row | {"k": k, "epsilon": e, "learner": "other"}
                                                 for k in (1, 8) for e in (0.5, 1.0))]  # fmt: skip
-    failures = [row | {"learner": "mine", "k": 1, "error": "E"}]
-    result = {"config": asked, "points": points, "n_star": [], "failures": failures, "left": 5}
+    failures = [row | {"learner": "mine", "k": 1, "error": "E", "traceback": "E"}]
+    result = {
+        "config": asked,
+        "seed": 0,
+        "versions": {},
+        "points": points,
+        "n_star": [],
+        "failures": failures,
+        "left": 5,
+    }
     (tmp_path / "cells").mkdir()
     (tmp_path / "study.json").write_text(json.dumps(asked))
     (tmp_path / "result.json").write_text(json.dumps(result))

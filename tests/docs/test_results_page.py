@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import results
 
+from dpjax.core.documents import unsealed
 from dpjax.experiments import columns
 from dpjax.experiments.queue import Queue
 from dpjax.experiments.results import Result
@@ -97,7 +98,7 @@ def test_files(folder):
 def test_keys_of_the_result(folder):
     data = json.loads((folder / "result.json").read_text())
     assert data.keys() == results.RESULT.keys() and data["failures"] and data["exponents"]
-    assert json.loads((folder / "study.json").read_text()) == data["config"]
+    assert unsealed((folder / "study.json").read_bytes()) == data["config"]
     names = {table: {one.name for one in own} for table, (_, own) in results.TABLES.items()}
     extra = {
         key: set(re.findall(r"`(\w+)`", text)) - {"curves", "n_star", "success"} for key, text in results.RESULT.items()

@@ -159,7 +159,7 @@ def test_a_task_does_not_change():
 
 
 def line(name, epsilon=1.0):
-    return {"learner": name, "k": 1, "epsilon": epsilon}
+    return {"learner": name, "k": 1, "epsilon": epsilon, "delta": 0.0, "alpha": 0.1, "beta": 0.1}
 
 
 def bracketed(name, k):
@@ -168,6 +168,7 @@ def bracketed(name, k):
 
 
 EMPTY = rows.joined([]) | rows.fits([])
+COUNTS = {"trials": 8, "successes": 4, "lower": 0.0, "upper": 1.0}
 
 
 def test_a_run_that_is_interrupted_loses_nothing_of_an_earlier_one():
@@ -233,7 +234,7 @@ def test_rows_that_the_present_code_would_not_give_are_kept_aside(tmp_path, monk
         if edited == "theorem":
             monkeypatch.setattr(Fixed, "sample_size", lambda self, privacy, accuracy: 11)
         elif edited == "visit":
-            star["cells"][min(star["cells"])] = "of another program"
+            star["cells"][min(star["cells"])] = 64 * "0"
         else:
             first["failures"] = [line("own") | {"n": 16, "error": "", "traceback": ""}]
         run.save(first, tmp_path)
@@ -261,7 +262,7 @@ def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
     run.save(
         {"title": None, "config": first.to_dict(), "seed": 0, "versions": {}}
         | EMPTY
-        | {"points": [line("KLN")], "left": 0},
+        | {"points": [line("KLN") | {"n": 20} | COUNTS], "left": 0},
         tmp_path,
     )
     second = replace(first, trials=16)
@@ -277,7 +278,7 @@ def test_trials_that_are_not_those_of_the_result_are_refused(tmp_path):
     with Store(tmp_path) as store:
         store.write({"a": 1}, {"outcome": np.zeros(16, np.uint8)})
         name = store.path({"a": 1}).name.partition("-")[0]
-    point = {"learner": "a", "k": 1, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1, "cell": name}
+    point = line("a") | {"cell": name, "lower": 0.0, "upper": 1.0}
     points = [point | {"n": n, "trials": trials, "successes": trials} for n, trials in ((1, 16), (2, 100))]
     about = {"config": {}, "seed": 0, "versions": {}, "n_star": []}
     Result(about | {"points": points[:1]}, tmp_path).n_star_at([0.1])

@@ -93,7 +93,7 @@ def files(folder):
 
 def readers(folder, source):
     """What reads a study, without the times that some tell."""
-    yield "result", lambda: Result.load(folder).data
+    yield "result", lambda: known(Result.load(folder).data)
     yield "tables", lambda: [getattr(Result.load(folder), name).to_pylist() for name in TABLES]
     yield "differences", lambda: Result.load(folder).differences("learner").to_pylist()
     yield "n_star_at", lambda: Result.load(folder).n_star_at([0.2]).to_pylist()
@@ -105,6 +105,11 @@ def readers(folder, source):
     yield "compare", lambda: compare_stores(folder, source)
     yield "status", lambda: status.run(StatusCommand(folder))[0] | {"per_hour": None, "seconds_left": None}
     yield "merge", lambda: joined(merge.run(MergeCommand(folder.with_name("merged"), (folder,)))[0])
+
+
+def known(data):
+    """The entries that a result has; others change nothing."""
+    return {name: data[name] for name in written.ResultFile.model_fields}
 
 
 def joined(answer):
