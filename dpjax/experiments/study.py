@@ -110,8 +110,7 @@ class Line:
             return None, str(error)
 
     def guarantee(self) -> Guarantee | None:
-        """The guarantee of the learner's plan, for the theorem's n if the plan depends on n; without a theorem for the
-        largest n of the study."""
+        """The guarantee of the learner's plan, for the theorem's n if it depends on n, else for the study's largest."""
         learner = self.setting.learner
         try:
             plan = learner.plan(*self._goal)
@@ -196,8 +195,7 @@ class Study:
         trials: int = trials, points: int = points, fit_from: int = fit_from, seed: int = seed,
         title: str | None = None,
     ):  # fmt: skip
-        given = {name: value for name, value in locals().items() if name != "self"}
-        for name, value in given.items():
+        for name, value in [*locals().items()][1:]:  # without self
             object.__setattr__(self, name, value)
         self._check(learners, k, epsilon, n)
 
