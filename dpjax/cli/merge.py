@@ -1,6 +1,5 @@
 """`dpjax merge`: joins stores."""
 
-import json
 from typing import Any
 
 from dpjax.cli import Answer
@@ -43,21 +42,13 @@ def run(command: MergeCommand) -> Answer:
             screen().print(f"not joined: {line}")
         screen().print(f"{command.into}: {cells} cells, {trials} trials")
         if study is not None:
-            text = f"the result: {pasteable('curve', command.into, '--out', command.into, config=_config(study))}"
+            text = f"the result: {pasteable('curve', command.into, '--out', command.into, config=study)}"
         else:
             again = pasteable("curve", "STORE", "--out", command.into)
             text = f"the stores' studies differ; the result of each: {again}"
         screen().print(text)
 
     return answer, show
-
-
-def _config(study: bytes) -> Any:
-    """The configuration; None if it cannot be read, which the next command says."""
-    try:
-        return json.loads(study)
-    except ValueError:
-        return None
 
 
 def _joined(into: Store, source: Store) -> dict[str, Any]:

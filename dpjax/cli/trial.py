@@ -51,10 +51,10 @@ def run(command: TrialCommand) -> Answer:
         return _with_list(listed, "", answer | _stored(command.config, answer), show)
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
-    chosen = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
+    choice = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
     if len(lines := study.lines) != 1:
         known = "; ".join(map(str, lines))
-        missing = ", ".join(f"--{name}" for name, given in chosen.items() if len(given) != 1)
+        missing = ", ".join(f"--{name}" for name, given in choice.items() if len(given) != 1)
         raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
     answer, show = _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
     answer |= (kept := _stored(command.config, answer))

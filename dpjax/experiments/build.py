@@ -54,9 +54,7 @@ class Kind:
         return is_value(thing) or any(kind.has(thing) for kind in _NOUNS)
 
 
-CONCEPTS = Kind(
-    ("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict", "error"), read_class
-)
+CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict",), read_class)
 DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), "a distribution", ("draw", "total"))
 LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), "a Learner", ("learn", "plan"))
 TASKS = Kind(("dpjax.experiments.hard",), "a Task", ("draw", "draw_targets"))

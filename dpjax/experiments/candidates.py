@@ -13,12 +13,12 @@ from dpjax.concepts.base import line_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.build import LEARNERS, Builder, Kind, kind_of, public_names
+from dpjax.experiments.build import LEARNERS, Builder, kind_of, public_names
 from dpjax.experiments.signatures import hints_of
 from dpjax.learners.base import require_learner
 from dpjax.learners.independent import Independent
 
-_PUBLIC = Kind(("dpjax.learners",), LEARNERS.members)
+_PUBLIC = replace(LEARNERS, rooms=("dpjax.learners",))
 _MOST_SQUARED = 1 << 8  # concepts of a matrix whose differences are listed
 _TOLD = ("concepts", "k", "domain", "neighboring", "queries")  # what the class and the question say already
 
