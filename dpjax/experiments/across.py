@@ -15,12 +15,13 @@ import numpy as np
 
 from dpjax.core import intervals
 from dpjax.core.checks import InputError
+from dpjax.core.documents import check
 from dpjax.experiments import errors
 from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.cells import APART
 from dpjax.experiments.results import Result
 from dpjax.experiments.store import Cell, Store, canonical
-from dpjax.experiments.written import PointCell, check
+from dpjax.experiments.written import PointCell
 
 WHERE = ("device", "versions", "program", "block", "tile")
 """The parts of a configuration that say where and how a point was computed, not which point it is."""

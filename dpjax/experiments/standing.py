@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpjax.core.documents import unsealed
+from dpjax.core.documents import check, unsealed
 from dpjax.core.files import StoreError, names_in, read_file
 from dpjax.experiments.queue import LISTING, Claim, Queue
-from dpjax.experiments.written import ListingFile, check
+from dpjax.experiments.written import ListingFile
 
 _AGAIN = "run the study again, or prepare it again"
 _WINDOW = 600.0

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from dpjax.core.checks import InputError
-from dpjax.core.documents import unsealed
+from dpjax.core.documents import Document, check, unsealed
 from dpjax.core.files import StoreError, read_file
 from dpjax.experiments.tiles import CAPACITY_LIMIT
 
@@ -35,11 +34,7 @@ Rows = Annotated[int, Field(ge=1, le=CAPACITY_LIMIT)]
 Size = Annotated[int, Field(ge=1)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
-
-
-class _Line(_Table):
+class _Line(Document):
     learner: Name
     k: Annotated[int, Field(ge=1, le=2**16)]
     epsilon: Annotated[float, Field(gt=0)]
@@ -55,7 +50,7 @@ class _Point(_Line):
     lower: Chance
     upper: Chance
     no_answers: Whole | None = None
-    errors: dict[Level, float | None] = {}
+    errors: dict[Level, float | None] = Field({})
     cell: Hash | None = None
     guarantee_delta: Chance | None = None
 
@@ -75,7 +70,7 @@ class _Searched(_Line):
     below: Size | None = None
     below_by: str | None = None
     exponent_of_k: float | None = None
-    cells: dict[Annotated[str, Field(pattern="^[0-9]+$")], Hash] = {}
+    cells: dict[Annotated[str, Field(pattern="^[0-9]+$")], Hash] = Field({})
     guarantee_delta: Chance | None = None
 
 
@@ -89,7 +84,7 @@ class _Within(_Searched):
     passes_at: Rows | None
 
 
-class _Fit(_Table):
+class _Fit(Document):
     learner: Name
     epsilon: float
     k_from: Whole | None = None
@@ -108,7 +103,7 @@ class _Failure(_Line):
     traceback: str
 
 
-class ResultFile(_Table):
+class ResultFile(Document):
     """result.json."""
 
     title: str | None = None
@@ -119,40 +114,40 @@ class ResultFile(_Table):
     device: str | None = None
     points: list[_Point]
     n_star: list[_Star]
-    n_within: list[_Within] = []
-    exponents: list[_Fit] = []
-    exponents_all_k: list[_Fit] = []
-    failures: list[_Failure] = []
+    n_within: list[_Within] = Field([])
+    exponents: list[_Fit] = Field([])
+    exponents_all_k: list[_Fit] = Field([])
+    failures: list[_Failure] = Field([])
     left: Whole = 0
 
 
-class _Sweep(_Table):
+class _Sweep(Document):
     k: list[Size]
     epsilon: list[float]
 
 
-class StudyFile(_Table):
+class StudyFile(Document):
     """study.json, as far as it is read without building the study."""
 
     model_config = ConfigDict(extra="forbid")
 
     title: str | None = None
     seed: int = 0
-    task: dict[str, Any] = {}
+    task: dict[str, Any] = Field({})
     learners: dict[Name, Any]
     sweep: _Sweep
     search: dict[str, Any] | None = None
 
 
-class _CellLearner(_Table):
+class _CellLearner(Document):
     class_: str = Field(alias="class")
 
 
-class _CellTrials(_Table):
+class _CellTrials(Document):
     purpose: str
 
 
-class PointCell(_Table):
+class PointCell(Document):
     """The configuration of a cell of a study, as far as it is read."""
 
     k: Size
@@ -164,11 +159,11 @@ class PointCell(_Table):
     trials: _CellTrials
 
 
-class Record(_Table):
+class Record(Document):
     """The record of an item, see `queue.Queue`."""
 
-    cells: dict[str, Hash] = {}
-    points: list[str] = []
+    cells: dict[str, Hash] = Field({})
+    points: list[str] = Field([])
     asked: str = ""
     item: str = ""
     code: str | None = None
@@ -187,30 +182,17 @@ class FailedRecord(Record):
     traceback: str
 
 
-class _Listed(_Table):
+class _Listed(Document):
     name: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
     text: str
     more: Annotated[int, Field(ge=0, le=1000)]
     asked: str
 
 
-class ListingFile(_Table):
+class ListingFile(Document):
     """The first items of a study: of each its name, its text, how many points follow it, and `items.asked_of`."""
 
     items: list[_Listed]
-
-
-def check(kind: type[BaseModel], what: str, data: Any, advice: str) -> None:
-    """InputError, with the first place where data is not of the kind."""
-    try:
-        kind.model_validate(data)
-    except ValidationError as error:
-        first: Any = error.errors()[0]
-        given, missing = first["input"], first["type"] == "missing"
-        shown = f"a {type(given).__name__}" if isinstance(given, dict | list) else repr(given)[:60]
-        expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        expected, shown = ("a value", "none") if missing else (expected, shown)
-        raise InputError(".".join([what, *map(str, first["loc"])]), expected, shown, advice) from error
 
 
 def read_study(folder: Path) -> dict[str, Any] | None:

@@ -3,9 +3,11 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from dpjax.core.checks import InputError
+from pydantic import Field
+
+from dpjax.core.documents import Document, check
 from dpjax.core.html import Column, Markup, block, details, element, number, table, terms
 from dpjax.reports import figures
 from dpjax.reports.page import Section, notice, origin, page
@@ -15,8 +17,32 @@ _VIOLATED, _VACUOUS = "VIOLATED", "vacuous"
 _SHOWN = (
     "target", "calibration", "claim", "verdict", "curve", "versions", "witness", "laws", "event_outputs",
 )  # fmt: skip
-_FIELDS = {"target", "calibration", "claim", "method", "epsilon_found", "delta_found", "confidence", "verdict"}
 _MOST = 24  # figures
+
+
+class _Claim(Document):
+    epsilon: float
+    delta: float
+    relation: str
+
+
+class _Report(Document):
+    target: str
+    calibration: str
+    claim: _Claim
+    method: str
+    epsilon_found: float | None
+    delta_found: float | None
+    confidence: float
+    verdict: str
+    curve: list[Annotated[list[float], Field(min_length=2, max_length=2)]] | None = None
+    seconds: float | None = None
+
+
+class _Audit(Document):
+    reports: list[_Report]
+    left: int = 0
+    confidence: float = 1.0
 
 
 def audit_page(data: Mapping[str, Any]) -> str:
@@ -45,10 +71,7 @@ def audit_page(data: Mapping[str, Any]) -> str:
 
 def _reports(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     found = data.get("reports", [data])
-    for report in found if isinstance(found, list) else [found]:
-        if not isinstance(report, Mapping) or (lost := _FIELDS - report.keys()):
-            given = f"no {min(lost)}" if isinstance(report, Mapping) else type(report).__name__
-            raise InputError("audit", "what an audit saved as audit.json", given, "give that file, or its folder")
+    check(_Audit, "audit", {**data, "reports": found}, "give audit.json as an audit saved it, or its folder")
     return list(found)
 
 

@@ -1,9 +1,12 @@
 """The report of an audit."""
 
+import json
+
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.reports import audit_page
+from dpjax.reports import audit, audit_page
+from tests.inputs import hostile
 from tests.reports.conftest import make_audit, make_claim
 from tests.reports.reading import Page
 
@@ -52,3 +55,15 @@ def test_an_audit_that_has_just_begun():
 def test_other_data_is_refused(wrong):
     with pytest.raises(InputError, match="audit"):
         audit_page(wrong)
+
+
+def test_an_audit_of_other_types_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(audit.figures, "of_claim", lambda *_: "")
+    document = json.loads(json.dumps(make_audit(make_claim())))
+    for what, changed in hostile.replaced(document, seed=0, each=len(hostile.WRONG)):
+        try:
+            audit.audit_page(changed)
+        except InputError:
+            continue
+        except Exception as error:
+            raise AssertionError(what) from error
