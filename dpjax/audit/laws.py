@@ -31,10 +31,11 @@ def of_samples(event: Event, naming: Naming, sides: tuple[Features, Features]) -
     low = threshold - np.ceil((threshold - low) / width) * width if np.isfinite(threshold) else low
     edges = low + width * np.arange(_BINS + 2)
     above = edges[:-1] >= threshold - width / 4
-    shift = float(naming.center[event.coordinate]) if event.kind == "coordinate" else 0.0
-    axis = {"coordinate": naming.names[event.coordinate], "stated": "stated score"}
+    shift, axis = 0.0, "stated score" if event.kind == "stated" else "classifier's log-odds"
+    if event.kind == "coordinate":
+        shift, axis = float(naming.center[event.coordinate]), naming.names[event.coordinate]
     return {
-        "axis": axis.get(event.kind, "classifier's log-odds"), "outcomes": (edges + shift).tolist(),
+        "axis": axis, "outcomes": (edges + shift).tolist(),
         **{name: (np.histogram(part, edges)[0] / len(part)).tolist()
            for name, part in zip(("first", "second"), scores, strict=True)},
         "inside": (above ^ bool(event.complement)).tolist(),

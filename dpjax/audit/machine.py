@@ -116,11 +116,15 @@ class Machine:
         codes, numbers = (np.concatenate([getattr(side, name) for side in sides]) for name in ("code", "numbers"))
         if len(np.unique(codes)) == 1 and encoding.raised:
             raise next(iter(encoding.raised.values())).fault()
-        for name, one in encoding.raised.items():
-            self.remarks.setdefault("raised", f"{name}: {one.error}, for example with the seed {one.seed}")
         for name, remark in (("read", encoding.remark), ("rounding", encoding.merged(codes, numbers))):
             if remark:
                 self.remarks[name] = remark
+
+    def said(self) -> dict[str, str]:
+        """What the report says about outputs: exceptions of all runs, how outputs are read, what rounding does."""
+        raised = {name: one for encoding in self.encodings.values() for name, one in encoding.raised.items()}
+        words = [f"{name}: {one.error}, for example with the seed {one.seed}" for name, one in raised.items()]
+        return {**({"raised": "; ".join(words)} if words else {}), **self.remarks}
 
     def count(
         self, questions: Sequence[Question], pair: Pair, number: int, trials: tuple[int, int]

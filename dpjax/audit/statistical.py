@@ -145,7 +145,7 @@ def statistical(
     others = [f"{two.question.words(machine.namings[two.pair])}: epsilon {one.epsilon:.4g} at {two.share} of the level"
               for one, _, two in results if two is not test]  # fmt: skip
     details = {
-        "event": question.words(machine.namings[test.pair]), **machine.remarks,
+        "event": question.words(machine.namings[test.pair]), **machine.said(),
         "event_outputs": machine.namings[test.pair].outputs(question.events[0]),
         "trials": count, "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),

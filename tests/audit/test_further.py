@@ -1,10 +1,13 @@
 """Claims of concentrated privacy and of bounded range are checked where the law is finite, and else named."""
 
+from dataclasses import replace
+
+import jax
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee, bounded_range_rho, pure_rho
 from dpjax.audit.exact import TOLERANCE
@@ -12,6 +15,7 @@ from dpjax.audit.further import check_further
 from dpjax.core.types import Neighboring, Privacy
 
 SCORES = [(np.array([0, 0], np.int32), np.array([1, -1], np.int32))]
+SHARP = Privacy(4.0, 0.3)
 ORDERED = np.array([[0, 1], [1, 0]])
 
 
@@ -96,3 +100,23 @@ def test_rhos_of_the_exponential_mechanism_are_never_refuted():
         assert not any(
             one.refuted for one in check_further(claim, table, np.concatenate([pairs, pairs[:, ::-1]]), 1e-5)
         )
+
+
+def test_a_choice_from_a_random_family_has_no_bounded_range():
+    """Functions of two families have log-ratios that differ by up to 7.74 at epsilon 4; rho holds on average."""
+    world = evidence.learner_world("representation-points")
+    with jax.numpy_rank_promotion("allow"):
+        report = audit.exact(world.target("representation-points"), SHARP)
+    assert not report.violated and report.claim.bounded_range is None and report.details["rho_found"] > 1.6
+    wrong = replace(report.claim, bounded_range=report.claim.epsilon)
+    target = replace(world.target("wrong"), claim=lambda epsilon, delta: wrong, claims=None)
+    with jax.numpy_rank_promotion("allow"):
+        found = audit.exact(target, SHARP)
+    assert found.violated and found.details["bounded_range_found"] > 7
+
+
+def test_an_accounting_rule_of_selections_is_audited_on_a_selection():
+    (target,) = (one for one in evidence.accounting_targets() if one.name.endswith("ExponentialSelection"))
+    report = audit.exact(target, Privacy(1.0, 1e-6))
+    assert not report.violated and report.details["bounded_range_found"] == pytest.approx(1, rel=1e-9)
+    assert report.epsilon_found == pytest.approx(1, abs=1e-6)
