@@ -29,6 +29,7 @@ FLOOR = (
     "checks",
     "html",
     "commands",
+    "forking",
     "intervals",
     "matrices",
     "files",
