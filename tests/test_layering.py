@@ -31,6 +31,7 @@ FLOOR = (
     "html",
     "commands",
     "plans",
+    "forking",
     "intervals",
     "matrices",
     "files",

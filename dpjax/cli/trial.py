@@ -40,14 +40,13 @@ def run(command: TrialCommand) -> Answer:
     alone = not (command.learners or command.k or command.epsilon or command.n)
     if "settings" in data:
         listed = _of_points(data["settings"]) if alone else []
-        chosen = replace(command, learners=(listed[0]["learner"],)) if listed else command
-        return _with_list(listed, script_of(data), *_answer(*_point(chosen, data), command.trial))
+        first = replace(command, learners=(listed[0]["learner"],)) if listed else command
+        return _with_list(listed, script_of(data), *_answer(*_point(first, data), command.trial))
     study = study_of(replace(command, n=()))
     listed = _of_lines(study) if alone else []
     if listed:
-        first = study.lines[0]
-        n = _first_size(study, command.config)
-        answer, show = _answer(first.name, replace(first.setting, n=n), study.seed, command.trial)
+        line, n = study.lines[0], _first_size(study, command.config)
+        answer, show = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
         return _with_list(listed, "", answer | _stored(command.config, answer), show)
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")

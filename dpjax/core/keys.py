@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks
+from dpjax.core import forking as forking  # watches forks from the first import on
 from dpjax.core.checks import InputError
 
 

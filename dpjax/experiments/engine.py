@@ -16,6 +16,7 @@ from jax.sharding import SingleDeviceSharding
 
 from dpjax.core.checks import InputError
 from dpjax.core.cores import cores
+from dpjax.core.forking import require_not_forked
 from dpjax.experiments.loading import Loader
 from dpjax.experiments.machine import identity_of
 from dpjax.experiments.room import Room, bytes_of
@@ -49,6 +50,7 @@ class Engine:
     """
 
     def __init__(self, in_flight: int | None = None, devices: list | None = None):
+        require_not_forked()
         self.devices = list(devices or jax.local_devices())
         if len(kinds := {identity_of(device) for device in self.devices}) > 1:
             raise InputError("devices", "devices of one kind", ", ".join(sorted(kinds)), "choose some of one kind")

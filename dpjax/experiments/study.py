@@ -14,6 +14,7 @@ import numpy as np
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, html
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.forking import require_not_forked
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Executor, Setting
 from dpjax.experiments.lower_bounds import LowerBound
@@ -201,6 +202,7 @@ class Study:
 
     def _check(self, learners: Any, k: Any, epsilon: Any, n: Any) -> None:
         """Raises InputError, or sets the fields that may be given in several ways."""
+        require_not_forked()
         checks.instance("task", self.task, Task, "write Task(concepts, distribution)")
         checks.instance("accuracy", self.accuracy, Accuracy, "write Accuracy(alpha, beta)")
         checks.accuracy(self.accuracy.alpha, self.accuracy.beta)

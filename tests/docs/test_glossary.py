@@ -36,7 +36,14 @@ def test_entries_are_short():
 
 def test_every_term_of_a_page_is_defined():
     used = {(path.name, match[2] or match[1]) for path, text in texts() for match in ROLE.finditer(text)}
-    assert len(used) > 60 and not [one for one in used if one[1] not in ENTRIES]
+    assert len(used) > 30 and not [one for one in used if one[1] not in ENTRIES]
+
+
+def test_notebooks_have_links_that_every_reader_of_notebooks_shows():
+    """A role of the site, such as {term}, is raw text in Jupyter and on GitHub."""
+    pages = [(path.name, text) for path, text in texts() if path.suffix == ".ipynb"]
+    assert not [(name, found) for name, text in pages for found in re.findall(r"\{[\w:-]+\}`[^`]*`", text)]
+    assert sum(text.count("](../glossary.md)") for _, text in pages) > 60
 
 
 def test_explain_pages_refer_to_the_glossary():
