@@ -8,7 +8,7 @@ PORT ?= 8000
 .PHONY: demo test test-slow test-lowest golden-newest lint bench figures docs docs-serve dist-check clean
 
 demo: $(VENV)/.run
-	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
+	@$(VENV)/bin/dpjax curve configs/composition.toml --out $(OUT) --devices 1 --panels k --width 5 --formats png
 
 test: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile

@@ -45,7 +45,8 @@ def rows(runs: int = RUNS) -> list[tuple[str, ...]]:
         enough = next(n for n in GRID if curve(n) >= 1 - BETA)
 
         def stars(gamma: float, trials: int, curve=curve, enough=enough) -> list[Bracket]:
-            return [search(Counts(curve, seed), GRID, BETA, ERROR, gamma=gamma, trials=trials, start=2 * enough, stride=4)
+            how = {"start": 2 * enough, "stride": 4}
+            return [search(Counts(curve, seed), GRID, BETA, ERROR, gamma=gamma, trials=trials, **how)
                     for seed in range(runs)]  # fmt: skip
 
         look, exact = stars(GAMMA, 10**7), stars(0.0, 10_000)

@@ -34,10 +34,16 @@ TOPICS = {
 }  # fmt: skip
 """Headings of the gallery, and the pages of measurements under each, by the names of their files."""
 ALONE = {
-    "demo": (
+    "composition": (
+        "Which learner, and how many rows",
+        "n* against k for two ways to add up privacy",
+        "How n* grows with the number of concepts under basic and under zCDP composition; by `make demo`.",
+    ),
+    "four-learners": (
         "Which learner, and how many rows",
         "success probability against n, and n* against k",
-        "How often four learners learn k point functions from n rows, and n* against k and epsilon; by `make demo`.",
+        "How often four learners learn k point functions from n rows, and n* against k and epsilon; by `dpjax curve "
+        "configs/demo.toml` of an earlier version, whose brackets are within gamma = 0.05: n* may be above them.",
     ),
     "vc1-figure-one": (
         "One class of VC dimension 1",

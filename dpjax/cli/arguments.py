@@ -275,7 +275,7 @@ class TrialCommand(_Asked):
 
     Example: dpjax trial docs/gallery/figures/demo.png
     Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
-    Example: dpjax trial docs/gallery/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
+    Example: dpjax trial docs/gallery/figures/four-learners.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
     """
 
     compiles: ClassVar[bool] = True

@@ -72,14 +72,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         _show_searches(answer, study, search, console)
     if search is None and answer["points"]:
         console.print(_success(answer["points"]))
-    everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
-    for fit in (*answer["exponents"], *everywhere):
-        claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
-        console.print(
-            f"{fit['learner']}, epsilon {fit['epsilon']:g}: n* grows like k^{fit['slope']:.3f} "
-            f"[{fit['low']:.3f}, {fit['high']:.3f}] for k >= {fit['k_from']}"
-            + ("" if fit["theorem"] is None else f" (the theorem's numbers: k^{fit['theorem']:.3f}{claim})")
-        )
+    for line in dict.fromkeys(_growth(answer, study)):
+        console.print(line, highlight=False, soft_wrap=True)
     for failure in answer["failures"]:
         at = "search" if failure["n"] is None else f"n = {failure['n']}"
         what = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {at}"
@@ -88,8 +82,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
     programs = f"by {computed['programs']} programs, of which {computed['compiled']} were compiled"
     where = "in this process, the others on the cluster" if answer["elsewhere"] else "now"
     console.print(f"{computed['trials']} trials computed {where}, {programs}")
-    for path in answer["figures"]:
-        console.print(f"figure: {path}")
+    if answer["figures"]:
+        console.print(f"figure: {' '.join(answer['figures'])}", highlight=False, soft_wrap=True)
 
 
 def _show_searches(answer: dict[str, Any], study: Study, search: Search, console: Console) -> None:
@@ -97,16 +91,20 @@ def _show_searches(answer: dict[str, Any], study: Study, search: Search, console
     stars, good = answer["n_star"], 1 - float(study.accuracy.beta)
     within, ends = f"n within gamma = {search.gamma:g}, not n*", ("fails_at", "passes_at")
     title, ends = (study.title or "Samples needed: n*", ("n_low", "n_high")) if stars else (within, ends)
-    rows = Printed(title=title)
+    rows = Printed(title=title, show_edge=False)
     headings = "learner", "k", "epsilon", f"({ends[0]}, {ends[1]}]", "theorem", "no private learner below", "trials"
     for heading in (*headings, "ended"):
         rows.add_column(heading, justify="left" if heading in ("learner", "ended") else "right")
+    shown = []
     for star in stars or answer["n_within"]:
         low = star[ends[0]] if star[ends[0]] is not None else f"<{search.n_min}"
         high = star[ends[1]] if star[ends[1]] is not None else f">{search.n_max}"
         bounds = ("-" if star[name] is None else star[name] for name in ("theorem", "below"))
-        rows.add_row(*map(str, (star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]", *bounds,
-                                star["trials"], star["ended"])))  # fmt: skip
+        epsilon = "-" if star["guarantee_delta"] is None else f"{star['epsilon']:g}"
+        cells = star["learner"], star["k"], epsilon, f"({low}, {high}]", *bounds, star["trials"], star["ended"]
+        shown.append(tuple(map(str, cells)))
+    for row in dict.fromkeys(shown):  # a learner that is not private is the same at every epsilon
+        rows.add_row(*row)
     console.print(rows)
     least = f"at least {good:g}" if stars else f"above {good - search.gamma:g}"
     console.print(
@@ -120,6 +118,19 @@ def _show_searches(answer: dict[str, Any], study: Study, search: Search, console
                        ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
         if any(star[end] is None for star in stars):
             console.print(words)
+
+
+def _growth(answer: dict[str, Any], study: Study) -> Iterator[str]:
+    """How n* grows with k, over the fitted k and, if these are others, over all k."""
+    free = {star["learner"] for star in answer["n_star"] if star["guarantee_delta"] is None}
+    everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
+    for fit in (*answer["exponents"], *everywhere):
+        name = fit["learner"] if fit["learner"] in free else f"{fit['learner']}, epsilon {fit['epsilon']:g}"
+        slope, low, high = (f"{fit[end]:.2f}".replace("-0.00", "0.00") for end in ("slope", "low", "high"))
+        claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
+        theorem = "" if fit["theorem"] is None else f" (the theorem's numbers: {fit['theorem']:.2f}{claim})"
+        text = f"{name}: n* grows like k to the {slope} [{low}, {high}] for k = {fit['k_from']} ... {fit['k_to']}"
+        yield text + theorem.replace("-0.00", "0.00")
 
 
 def _success(points: list[dict[str, Any]]) -> Printed:

@@ -33,7 +33,7 @@ def test_width_in_inches(data, inches):
 
 def test_the_width_of_committed_figures_is_that_of_their_page(root):
     folder = root / "docs" / "gallery" / "figures"
-    assert widths.size(folder / "demo.png") == "large" and widths.size(folder / "conjunctions.png") == "small"
+    assert widths.size(folder / "four-learners.png") == "large" and widths.size(folder / "conjunctions.png") == "small"
 
 
 class App:

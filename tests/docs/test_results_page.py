@@ -46,7 +46,7 @@ trials = 32
 [search]
 n_min = 1
 n_max = 16
-most_trials = 100
+most_trials = 1000
 confidence = 0.5
 steps_per_doubling = 1
 """
@@ -112,12 +112,15 @@ def test_keys_of_the_result(folder):
 
 def test_columns_of_the_tables(folder):
     result = Result.load(folder)
-    tables = {name: getattr(result, name) for name in ("curves", "n_star", "errors", "exponents", "failures")}
+    tables = {
+        name: getattr(result, name) for name in ("curves", "n_star", "n_within", "errors", "exponents", "failures")
+    }
     tables |= {"differences": result.differences("epsilon"), "n_star_at": result.n_star_at([0.2])}
     assert tables.keys() == results.TABLES.keys()
     for name, table in tables.items():
         expected = [(one.name, one.type) for one in results.TABLES[name][1]]
-        assert [(field.name, field.type) for field in table.schema] == expected and table.num_rows, name
+        assert [(field.name, field.type) for field in table.schema] == expected, name
+        assert (table.num_rows > 0) == (name != "n_within")
         assert pq.read_table(folder / f"{name}.parquet").schema.equals(table.schema, check_metadata=False)
         assert (folder / f"{name}.csv").read_text().splitlines()[0].replace('"', "") == ",".join(table.column_names)
     for row in result.differences("n").to_pylist():

@@ -1,0 +1,47 @@
+"""The figure of README and of the landing page is what `make demo` draws, and the command prints few lines."""
+
+import json
+import re
+
+import pytest
+
+from dpjax.cli import curve
+from dpjax.experiments import config
+from dpjax.experiments.rows import exponents, theory
+from dpjax.plots import read_metadata
+
+SHOWN = re.compile(r"!\[[^]]*\]\(([^)]*/figures/[^)]*)\)")
+
+
+@pytest.fixture(scope="module")
+def study(root):
+    path = re.search(r"^demo:.*\n.* curve (\S+) ", (root / "Makefile").read_text(), re.MULTILINE)[1]
+    return config.study_of(config.read_toml(root / path), ())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_figure_is_that_of_the_demo(page, root, study):
+    """Its metadata has the study that `make demo` runs, with the seed of its trials."""
+    path = (root / page).parent / SHOWN.search((root / page).read_text())[1]
+    drawn = read_metadata(path)
+    assert drawn["config"] == json.loads(json.dumps(study.to_dict())) and drawn["seed"] == study.seed
+
+
+def test_the_demo_is_beyond_where_the_square_root_begins(study):
+    """From k of about 2 ln(1 / delta) = 28 on composition has its square root."""
+    assert min(study.k) >= 28 and study.search.gamma == 0
+
+
+def test_the_demo_prints_fifteen_lines(study, capsys):
+    stars = [
+        line.labels() | theory(line)
+        | {"n_low": line.setting.k, "n_high": line.setting.k + 9, "guarantee_delta": 1e-6, "confidence": 0.95,
+           "trials": 1000, "ended": "trials spent"}
+        for line in study.lines
+    ]  # fmt: skip
+    answer = {"n_star": stars, "n_within": [], "points": [], "exponents": exponents(stars), "exponents_all_k": [],
+              "failures": [], "computed": {"trials": 6000, "programs": 3, "compiled": 3}, "elsewhere": False,
+              "figures": ["out/demo/curve.png"]}  # fmt: skip
+    curve._show(answer, study)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 15 and len(set(lines)) == len(lines), lines
