@@ -226,9 +226,8 @@ class Study:
             fixed["search"] = Search()
         for name, value in fixed.items():
             object.__setattr__(self, name, value)
-        if self.search is not None and self.accuracy.beta + self.search.gamma >= 1:
-            room = f"below 1 - beta = {1 - self.accuracy.beta:g}"
-            raise InputError("search.gamma", room, repr(self.search.gamma), "choose a smaller gamma")
+        if self.search is not None and (room := 1 - self.accuracy.beta) <= (gamma := self.search.gamma):
+            raise InputError("search.gamma", f"below 1 - beta = {room:g}", repr(gamma), "choose a smaller gamma")
         for line in self.lines:
             try:
                 line.guarantee()
@@ -243,12 +242,11 @@ class Study:
         """Every curve of the study."""
         alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
         largest = max(self.n) if self.n != "search" else (self.search or Search()).n_max
-        found = []
+        lines = []
         for name, k, epsilon in product(self.learners, self.k, self.epsilon):
-            learner = self._learner(name, k)
-            setting = Setting(learner, self.task, k, 1, epsilon, float(self.delta), alpha, beta)
-            found.append(Line(name, setting, largest))
-        return found
+            numbers = k, 1, epsilon, float(self.delta), alpha, beta
+            lines.append(Line(name, Setting(self._learner(name, k), self.task, *numbers), largest))
+        return lines
 
     def line(self, learner: str, k: int, epsilon: float) -> Line:
         """The curve with this name, k and epsilon; InputError if there is none."""
