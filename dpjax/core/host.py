@@ -82,7 +82,8 @@ def _reader(hint: Any) -> _Reader | None:
     if origin in (Union, types.UnionType):
         return _any_of([_none if part is type(None) else _reader(part) for part in parts])
     if origin in (Sequence, Iterable) or origin is tuple:
-        return _each(parts, fixed=origin is tuple and parts[-1:] != (...,))
+        refused = (str, bytes) if origin is Iterable else (str, bytes, Mapping)
+        return _each(parts, refused, fixed=origin is tuple and parts[-1:] != (...,))
     if origin is Callable or hint is Callable:
         hint = Callable
     if isinstance(hint, type):
@@ -133,11 +134,11 @@ def _any_of(readers: list[_Reader | None]) -> _Reader | None:
     return read
 
 
-def _each(parts: tuple, fixed: bool) -> _Reader:
+def _each(parts: tuple, refused: tuple[type, ...], fixed: bool) -> _Reader:
     readers = [_reader(part) for part in parts if part is not ...]
 
     def read(name: str, value: Any) -> Any:
-        several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+        several = isinstance(value, Iterable) and not isinstance(value, refused)
         if not several or getattr(value, "shape", None) == ():
             raise InputError(name, "a sequence", repr(value), f"give {name} as a list")
         own = list(value)
