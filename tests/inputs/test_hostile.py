@@ -109,7 +109,7 @@ def readers(folder, source):
 
 def known(data):
     """The entries that a result has; others change nothing."""
-    return {name: data[name] for name in written.ResultFile.model_fields}
+    return {name: data.get(name) for name in written.ResultFile.model_fields}
 
 
 def joined(answer):
