@@ -16,7 +16,7 @@ from dpjax.cli.parsing import parse, with_one_import
 from dpjax.cli.statuses import Status
 from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import RAISED, InputError
-from dpjax.core.logs import say
+from dpjax.core.logs import of_a_command, say
 from dpjax.core.plain import plain
 
 Answer = tuple[dict[str, Any], Callable[[], None]]
@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             use_compile_cache(getattr(command, "compile_cache", None))
         module = importlib.import_module(f"dpjax.cli.{name.replace('-', '_')}")  # lazy: help needs no JAX
-        answer, show = module.run(command)
+        with of_a_command():
+            answer, show = module.run(command)
         if command.json:
             print(json.dumps(plain(answer), allow_nan=False))
         else:

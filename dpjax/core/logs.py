@@ -3,6 +3,8 @@
 import logging
 import sys
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 LOG = logging.getLogger("dpjax")
 """Progress (INFO) and warnings. ``logging.getLogger("dpjax").setLevel("WARNING")`` silences progress."""
@@ -11,17 +13,30 @@ _DIRECTIONS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 class _Standard(logging.Handler):
-    """Standard error, unless the program has handlers of its own."""
+    """Standard error, unless the program has handlers of its own; commands always write there."""
+
+    always = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Prints one line."""
-        if not logging.getLogger().handlers and LOG.handlers == [self]:
+        if self.always or (not logging.getLogger().handlers and LOG.handlers == [self]):
             say(f"dpjax: {self.format(record)}")
 
 
 if LOG.level == logging.NOTSET:
     LOG.setLevel(logging.INFO)
-LOG.addHandler(_Standard())
+_STANDARD = _Standard()
+LOG.addHandler(_STANDARD)
+
+
+@contextmanager
+def of_a_command() -> Iterator[None]:
+    """Within, lines go to standard error whatever the program configures."""
+    before, _STANDARD.always = _STANDARD.always, True
+    try:
+        yield
+    finally:
+        _STANDARD.always = before
 
 
 def say(text: str) -> None:
