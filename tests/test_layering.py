@@ -36,6 +36,7 @@ FLOOR = (
     "matrices",
     "files",
     "documents",
+    "schemas",
     "owners",
     "types",
     "lowered",

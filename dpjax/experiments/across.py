@@ -15,7 +15,7 @@ import numpy as np
 
 from dpjax.core import intervals
 from dpjax.core.checks import InputError
-from dpjax.core.documents import check
+from dpjax.core.schemas import check
 from dpjax.experiments import errors
 from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.cells import APART

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dpjax.core.checks import InputError
-from dpjax.core.documents import check, parse_json
+from dpjax.core.documents import parse_json
 from dpjax.core.files import (
     add_file,
     file_time,
@@ -31,6 +31,7 @@ from dpjax.core.files import (
     remove_old_temporaries,
     replace_file,
 )
+from dpjax.core.schemas import check
 from dpjax.experiments.written import FailedRecord, Record
 
 LEASE = 60.0

@@ -10,8 +10,9 @@ import pyarrow as pa
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command
-from dpjax.core.documents import check, unsealed
+from dpjax.core.documents import unsealed
 from dpjax.core.files import read_bytes, replace_file
+from dpjax.core.schemas import check
 from dpjax.experiments import columns, comparisons, errors
 from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.store import Store, require_schema

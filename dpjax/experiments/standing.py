@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpjax.core.documents import check, unsealed
+from dpjax.core.documents import unsealed
 from dpjax.core.files import StoreError, names_in, read_file
+from dpjax.core.schemas import check
 from dpjax.experiments.queue import LISTING, Claim, Queue
 from dpjax.experiments.written import ListingFile
 

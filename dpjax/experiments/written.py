@@ -5,8 +5,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from dpjax.core.documents import Document, check, unsealed
+from dpjax.core.documents import unsealed
 from dpjax.core.files import StoreError, read_file
+from dpjax.core.schemas import Document, check
 from dpjax.experiments.tiles import CAPACITY_LIMIT
 
 

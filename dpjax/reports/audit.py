@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpjax.core.documents import Document, check
 from dpjax.core.html import Column, Markup, block, details, element, number, table, terms
+from dpjax.core.schemas import Document, check
 from dpjax.reports import figures
 from dpjax.reports.page import Section, notice, origin, page
 from dpjax.reports.words import table_of

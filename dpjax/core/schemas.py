@@ -1,0 +1,26 @@
+"""Schemas of documents, and the check of one: it may be damaged, or come from anybody."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dpjax.core.checks import InputError
+
+
+class Document(BaseModel):
+    """Types and ranges of the entries of a mapping; others are ignored. Numbers are finite, and no text is one."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+
+
+def check(kind: type[Document], what: str, data: Any, advice: str) -> None:
+    """InputError, with the first place where data is not of the kind."""
+    try:
+        kind.model_validate(data)
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        given, missing = first["input"], first["type"] == "missing"
+        shown = f"a {type(given).__name__}" if isinstance(given, dict | list) else repr(given)[:60]
+        expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        expected, shown = ("a value", "none") if missing else (expected, shown)
+        raise InputError(".".join([what, *map(str, first["loc"])]), expected, shown, advice) from error
