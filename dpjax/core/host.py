@@ -4,6 +4,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from functools import wraps
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -92,7 +93,9 @@ def _reader(hint: Any) -> _Reader | None:
 
 
 def _instance(name: str, value: Any, kind: type) -> Any:
-    checks.instance(name, value, kind, f"give {name} as in the signature")
+    full = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    expected = f"a member of {full}" if issubclass(kind, Enum) else full
+    checks.instance(name, value, kind, f"give {name} as in the signature", expected)
     return value
 
 
