@@ -65,7 +65,7 @@ class _Measured(_Asked):
     n_max: Whole | None = None
     """Largest sample size of the search; by default 2**17."""
     gamma: Real | None = None
-    """Quick look: instead of n*, an n whose success exceeds 1 - beta - gamma; by default 0, for n*."""
+    """Quick look: instead of n*, an n with success above 1 - beta - gamma; by default 0."""
     confidence: Real | None = None
     """Confidence of each bracket of n*, and of each curve's simultaneous band; by default 0.95."""
     steps_per_doubling: Whole | None = None

@@ -10,7 +10,7 @@ from scripts import ask
 
 def entry(name, theorem, low, high, delta=0.0, runs=True):
     guarantee = Guarantee(1.0, delta, Neighboring.REPLACE_ONE, name)
-    star = Star("hard", low, high, 99, 64, 0.95) if runs else None
+    star = Star("hard", low, high, 99, 64, 0.95, "one step") if runs else None
     return Entry(name, None, name, guarantee, theorem, star=star, runs=runs)
 
 

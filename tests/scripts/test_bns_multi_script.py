@@ -1,10 +1,8 @@
 """The page of the paper's table: what is in table.json, how many claims are inside, and why the others are not."""
 
 import json
-import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -75,23 +73,3 @@ def test_the_page_says_what_parts_of_the_budget_explain(scripts, tmp_path):
     assert "the choices' parts of epsilon: 0.90, 0.30, 0.90, 0.30." in prose
     said = re.search(r"Without the parts of epsilon these claims would be within ([\d.]+) \(", prose)
     assert float(said[1]) > 1.1
-
-
-def test_the_factor_of_two_success_rates_is_about_a_step_of_the_grid(scripts):
-    """By the union bound: log(48 k / 0.1) / log(48 k / 0.2) for the 48 thresholds and so on."""
-    spans = scripts("bns_multi")._spans(0.1)
-    assert max(spans) == pytest.approx(1 / (1 - math.log(2) / math.log(480)), rel=0.2)
-    assert 1.04 < min(spans) < multi_table.STEP < max(spans) < 1.15
-
-
-def test_the_page_says_where_no_curve_is_near_to_both_rates(scripts, tmp_path):
-    """There n of the two rates differ by more than the allowance at both ends; the page says the same."""
-    (tmp_path / "table.json").write_text(json.dumps(answer((1,))))
-    script = scripts("bns_multi")
-    script.main(tmp_path / "table.json", tmp_path)
-    spans = script._spans(0.1)
-    far = sum(span > multi_table.ALLOWANCE**2 * (1 + 1e-12) for span in spans)
-    said = f"this says nothing: by the union bound at {far} of {len(spans)} points in k"
-    assert 0 < far < len(spans) / 4
-    for page in (tmp_path / "bns-multi.md", Path(__file__).parents[2] / "docs" / "gallery" / "bns-multi.md"):
-        assert said in " ".join(page.read_text().split())
