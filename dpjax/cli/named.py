@@ -13,4 +13,4 @@ def class_of(text: str, imports: tuple[str, ...]) -> Any:
     if ":" not in head and not is_matrix_file(text):
         checks.choice("class", head.partition(".")[0], [*public_names(MATRICES), *public_names(CONCEPTS)])
     kind = MATRICES if head in public_names(MATRICES) or is_matrix_file(text) else CONCEPTS
-    return Builder(imports=imports).build("class", text, kind)
+    return Builder(imports=imports, trusted=True).build("class", text, kind)

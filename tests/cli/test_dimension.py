@@ -110,7 +110,7 @@ def test_learners_that_spend_a_delta_are_left_out_without_one(capsys):
 
 def test_a_folder_is_no_class(capsys, tmp_path):
     assert cli.main(["dimension", str(tmp_path)]) == 2
-    assert "Is a directory" in capsys.readouterr().err
+    assert "a folder, no regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("make", "words"), [
@@ -149,7 +149,7 @@ def test_a_time_limit_gives_bounds(capsys, tmp_path):
     (["intervals(3)", "--epsilon", "0"], "epsilon"),
     (["intervals(3)", "--alpha", "2"], "alpha"), (["points(100, 9)"], "choose smaller numbers"),
     (["intervals(3)", "--alpha", "1e-300"], "sample size.*choose larger numbers"),
-    (["intervals(3)", "--epsilon", "1e-320"], "sample size.*choose larger numbers"),
+    (["intervals(3)", "--epsilon", "1e-320"], "epsilon: expected a number >= 2.23e-308"),
     (["intervals(3)", "--import", "nosuch"], "import: expected a module that can be found, got 'nosuch'"),
 ])  # fmt: skip
 def test_errors_are_one_clear_sentence(capsys, words, message):
@@ -169,8 +169,8 @@ def test_files_that_are_no_class(capsys, tmp_path, text):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("0,,1\n,1,0\n", "an empty cell in line 1, column 2"), ("0,1\n1,\n", "an empty cell in line 2, column 2"),
-    ("0;1\n;1\n", "an empty cell in line 2, column 1"), ("1\n99999999999999999999999\n", "line 2, beyond 2"),
-    ("0,1\n0,1 1\n", "'1 1' in line 2"), (b"\xff0,1\n", "no UTF-8 text"), ("a,b\n0,1\n", "a line of names"),
+    ("0;1\n;1\n", "an empty cell in line 2, column 1"), ("1\n99999999999999999999999\n", r"beyond 2\^63 - 1 in line 2"),
+    ("0,1\n0,1 1\n", "another word in line 2, column 2"), (b"\xff0,1\n", "no UTF-8 text"), ("a,b\n0,1\n", "a line of names"),
 ])  # fmt: skip
 def test_lines_that_are_no_labels_are_named(tmp_path, text, words):
     path = tmp_path / "class.csv"
@@ -193,7 +193,7 @@ def test_a_matrix_that_numpy_wrote_as_text(tmp_path, how):
 @pytest.mark.parametrize("word", ["0.5", "nan", "inf", "1e300", "1.0.0"])
 def test_a_number_that_is_not_whole_is_named(tmp_path, word):
     (tmp_path / "class.csv").write_text(f"0,1\n1,{word}\n")
-    with pytest.raises(InputError, match=f"'{word}' in line 2"):
+    with pytest.raises(InputError, match="another word in line 2, column 2"):
         read_matrix(tmp_path / "class.csv")
 
 
