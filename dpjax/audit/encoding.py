@@ -1,6 +1,7 @@
 """Outputs of code on the host as features: any Python value is an outcome, and its numbers are compared in float64."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ _PLAIN = frozenset({bool, int, float, np.bool_, *(np.dtype(kind).type for kind i
 _BLOCK = 1 << 18  # numbers that are hashed at once: they fit in a processor's cache
 _NAMED = 6  # numbers that a remark names
 _LABELS, _LONG = 1 << 16, 60  # labels that are kept, and characters of one
+_WORDS = 16  # words that have a feature of their own
 _FIRST_PRIME, _SECOND_PRIME = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -37,10 +39,10 @@ class Raised:
 
 @dataclasses.dataclass
 class _Parts:
-    """The parts of one output: its form, what it holds besides numbers, and its numbers with their names."""
+    """The parts of one output: its form, its words with their names, and its numbers with their names."""
 
     form: list[str] = dataclasses.field(default_factory=list)
-    words: list[str] = dataclasses.field(default_factory=list)
+    words: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     numbers: list[np.ndarray] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
 
@@ -95,7 +97,7 @@ class _Parts:
 
     def _word(self, name: str, word: str) -> None:
         self.form.append(f"{name}: word")
-        self.words.append(word)
+        self.words.append((name, word))
 
     def _all(self, name: str, kind: str, parts: Sequence[tuple[str, Any]]) -> None:
         self.form.append(f"{name}: {kind} of {len(parts)}")
@@ -108,7 +110,8 @@ class _Parts:
 
 
 class Encoding:
-    """Turns outputs into features. Those of the form of most of the examples have numbers, others are words.
+    """Turns outputs into features: the numbers of those that have the form of most of the examples, and for the most
+    frequent words of these whether an output has the word.
 
     Args:
       examples: some outputs on the two databases that are compared. A number that varies by less than 2^-12 of its size
@@ -122,17 +125,22 @@ class Encoding:
         usual = max(found, key=lambda one: (bool(one.numbers), forms.count(one.form)))
         self.form, self.bitwise = usual.form, bitwise
         self._shape = np.shape(next(example for example, one in zip(examples, found, strict=True) if one is usual))
-        names = usual.names[:MOST_NUMBERS]
+        regular = [one for one in found if one.form == usual.form]
+        counts = Counter(word for one in regular for word in one.words)
+        self._words = [word for word, _ in counts.most_common(_WORDS)]
+        most = MOST_NUMBERS - len(self._words)
+        names = usual.names[:most]
         self.whole = len(names) == sum(part.size for part in usual.numbers) and not usual.words
-        if not names:  # at least one number, of no meaning
+        if not names and not self._words:  # at least one number, of no meaning
             names = ["output"]
-        rows = [_joined(one.numbers) for one in found if one.form == usual.form]
-        self._center = _center(np.stack([row[: len(names)] for row in rows]), len(names))
+        self._center = _center(np.stack([_joined(one.numbers)[: len(names)] for one in regular]), len(names))
         if bitwise:
-            names = [*names, *(LOW_BITS + name for name in names)][:MOST_NUMBERS]
+            names = [*names, *(LOW_BITS + name for name in names)][:most]
+        conditions = [f"{name} is {word}" for name, word in self._words]
+        names = [*names, *conditions]
         self.labels: dict[int, str] = {}
         center = np.concatenate([self._center, np.zeros(len(names))])[: len(names)]
-        self.naming = Naming(names, center, self.labels)
+        self.naming = Naming(names, center, self.labels, conditions=frozenset(conditions))
         self.raised: dict[str, Raised] = {}
 
     @property
@@ -140,7 +148,8 @@ class Encoding:
         """How an output is read, if it is no number and no array of numbers; else nothing."""
         if len(self.form) == 1 and not self.form[0].endswith("word"):
             return ""
-        numbers = [name for name in self.naming.names if name != "output" and not name.startswith(LOW_BITS)]
+        unlike = {"output", *self.naming.conditions}
+        numbers = [name for name in self.naming.names if name not in unlike and not name.startswith(LOW_BITS)]
         return "by its form and text" + f", and by its numbers {', '.join(numbers[:_NAMED])}" * bool(numbers)
 
     def merged(self, codes: np.ndarray, numbers: np.ndarray) -> str:
@@ -172,7 +181,8 @@ class Encoding:
             row, regular = _joined(parts.numbers), parts.form == self.form
             seed = np.uint64(0) if regular and not parts.words else _seed(parts, regular)
             code = int(_codes(row[None], seed)[0])
-            found.append((code, self._numbers(row[None])[0] if regular and row.size else self._none()))
+            known = regular and (row.size or self._words)
+            found.append((code, self._numbers(row[None], parts.words)[0] if known else self._none()))
             if parts.words or not regular:
                 self._label(code, output)
             if isinstance(output, Raised):
@@ -206,14 +216,15 @@ class Encoding:
     def _none(self) -> np.ndarray:
         return np.full(len(self.naming.names), np.inf, np.float32)
 
-    def _numbers(self, rows: np.ndarray) -> np.ndarray:
-        """Centered in float64 and rounded, ``float32[t, f]``; see `events.ordered`."""
+    def _numbers(self, rows: np.ndarray, words: Sequence[tuple[str, str]] = ()) -> np.ndarray:
+        """``float32[t, f]``: centered in float64 and rounded; 1 for each word that rows have. See `events.ordered`."""
         first = rows[:, : len(self._center)]
         near = np.clip(first - self._center, -INFINITE, INFINITE)
         found = np.where(np.isnan(near), np.inf, near).astype(np.float32)
-        if not self.bitwise:
-            return found
-        return np.concatenate([found, _low_zeros(first.astype(np.float64))], axis=1)[:, : len(self.naming.names)]
+        if self.bitwise:
+            found = np.concatenate([found, _low_zeros(first.astype(np.float64))], axis=1)
+        has = np.array([[word in words for word in self._words]] * len(rows), np.float32).reshape(len(rows), -1)
+        return np.concatenate([found[:, : len(self.naming.names) - len(self._words)], has], axis=1)
 
 
 def _parts(output: Any) -> _Parts:
@@ -285,7 +296,7 @@ def _codes(rows: np.ndarray, seed: np.uint64) -> np.ndarray:
 
 
 def _seed(parts: _Parts, regular: bool) -> np.uint64:
-    text = "\n".join([*([] if regular else parts.form), "", *parts.words]).encode()
+    text = "\n".join([*([] if regular else parts.form), "", *(word for _, word in parts.words)]).encode()
     padded = np.frombuffer(text + bytes(-len(text) % 8), np.uint64)
     place = np.arange(1, len(padded) + 1, dtype=np.uint64) * _FIRST_PRIME
     return np.uint64(np.sum(_mixed(padded ^ place), dtype=np.uint64) + np.uint64(len(text)))

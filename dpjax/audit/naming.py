@@ -25,6 +25,7 @@ class Naming:
       names: of the numbers, in order: "output", or for an output of several "output[1]", "output.count".
       center: ``float64[f]``, what was subtracted from each number before it was rounded to float32.
       labels: of outputs that are not numbers, or not only, by their code.
+      conditions: the names that are conditions, such as "output['who'] is 'Alice'": their numbers are 0 or 1.
       partial: whether some outputs are not, or lack numbers; they are above every threshold.
     """
 
@@ -32,6 +33,7 @@ class Naming:
     center: np.ndarray
     labels: Mapping[int, str] = field(default_factory=dict)
     partial: bool = False
+    conditions: frozenset[str] = frozenset()
 
     @staticmethod
     def of(output: Any, bitwise: bool = False) -> "Naming":
@@ -75,6 +77,8 @@ class Naming:
             return self._of_cells(event)
         if event.kind == "coordinate":
             which = event.coordinate
+            if (name := self.names[which]) in self.conditions:
+                return name if sign == ">=" else f"not: {name}"
             bound = self.number(which, float(event.threshold))
             if bound == NO_NUMBER:
                 return f"{self.names[which]} is {self._no_number() if sign == '>=' else 'a number'}"

@@ -273,7 +273,7 @@ class TrialCommand(_Asked):
 
     A study or a figure alone prints a table of what can be chosen, and runs a trial of the first.
 
-    Example: dpjax trial docs/gallery/figures/demo.png
+    Example: dpjax trial docs/gallery/figures/composition.png
     Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
     Example: dpjax trial docs/gallery/figures/four-learners.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
     """

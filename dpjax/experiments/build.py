@@ -161,10 +161,14 @@ class Builder:
         return denoted(name, self._module(name, module), inner, path, packages)
 
     def function(self, name: str, path: str, kind: Kind = ANY) -> Any:
-        """A class or function that dpjax will call, named by ``path``: see `names`. kind: of what it returns."""
+        """A class or function that dpjax will call, named by ``path``: see `names`.
+
+        kind: of what it returns; for `ANY` a function of the user's that is annotated to return something.
+        """
         found = self.find(name, path, kind)
         outside = not getattr(found, "__module__", "dpjax").startswith("dpjax.")
-        if not (kind.made_by(found) or (kind is ANY and outside)):
+        returned = [made for made in values_of(found) if made is not type(None)]
+        if not (kind.made_by(found) or (kind is ANY and outside and returned)):
             raise _unfit(name, path, found, kind)
         return found
 
@@ -178,6 +182,8 @@ class Builder:
                 kinds = f"a module in {', '.join(PACKAGES)}"
                 raise InputError(name, kinds, repr(module), "a configuration names the objects of these only")
             return public
+        if not all(part.isidentifier() for part in module.split(".")):
+            raise InputError(name, "Name or module:object", repr(module), "check the name")
         if module == "__main__":
             advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
             raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
@@ -248,7 +254,10 @@ class Builder:
             found, own = self.find(name, str(value["use"])), dict(value["fields"])
             if not (isinstance(found, type) and is_value(found) and kind.made_by(found)):
                 raise _unfit(name, str(value["use"]), found, kind)
-            made = {key: self._literal(f"{name}.{key}", one) for key, one in own.items()}
+            hints = hints_of(found)
+            made = {
+                key: self._literal(f"{name}.{key}", one, _returned(hints.get(key), ANY)) for key, one in own.items()
+            }
             try:
                 return found(**made)
             except InputError:
@@ -265,12 +274,12 @@ class Builder:
             return frozenset(self._literal(name, one) for one in value["set"])
         if "float" in value:
             return float(value["float"])
-        return self.build(name, value)
+        return self.build(name, value, kind)
 
     def _value(self, name: str, value: Any, hint: Any, kind: Kind = ANY) -> Any:
         """A configuration value converted to the type of its parameter. kind: what names stand for."""
         if isinstance(value, Mapping) and _TABLES & value.keys():
-            return self.build(name, value, kind)
+            return self.build(name, value, _returned(hint, kind) if "name" in value else kind)
         kinds = kinds_of(hint)
         if Domain in kinds and not isinstance(value, Domain):
             return Domain(checks.integer(name, whole(name, value), 1, 2**64))
@@ -283,8 +292,7 @@ class Builder:
         if str in kinds and isinstance(value, str):
             return value
         if isinstance(value, str) and "(" not in value and any(map(is_callable, kinds)):
-            returned = [made for own in kinds if is_callable(own) for made in get_args(own)[-1:]]
-            return self.function(name, value.strip(), next(filter(None, map(kind_of, returned)), kind))
+            return self.function(name, value.strip(), _returned(hint, kind))
         if isinstance(value, str):
             if kind.read is not None and is_matrix_file(value):
                 return kind.read(Path(value))
@@ -297,6 +305,12 @@ class Builder:
 
 _TABLES = {"use", "fields", "array", "bytes", "name"}
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _returned(hint: Any, kind: Kind) -> Kind:
+    """The kind of what functions return that an annotation asks for; ``kind`` if it asks for none, or names no kind."""
+    returned = [made for own in kinds_of(hint) if is_callable(own) for made in get_args(own)[-1:]]
+    return next(filter(None, map(kind_of, returned)), kind)
 
 
 def import_from_here() -> None:

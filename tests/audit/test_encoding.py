@@ -84,7 +84,7 @@ def failing(data, rng):
     (lambda data, rng: np.nan if data.sum() and rng.random() < 0.5 else float(rng.integers(3)), "nan"),
     (lambda data, rng: None if data.sum() and rng.random() < 0.5 else float(rng.integers(3)), "None"),
     (failing, "raised ValueError"),
-    (lambda data, rng: ["low", "high"][int(data.sum() and rng.random() < 0.5)], "high"),
+    (lambda data, rng: ["low", "high"][int(data.sum() and rng.random() < 0.5)], "output is 'low'"),
 ])  # fmt: skip
 def test_what_happens_on_one_neighbor_only_is_a_leak(function, names):
     report = report_of(function)
@@ -106,3 +106,25 @@ def test_fields_are_named():
     report = report_of(lambda data, rng: {"who": "a", "mean": data.sum() + rng.laplace(scale=0.2), "n": 2})
     assert report.violated and "output['mean'] >=" in report.details["event"]
     assert report.details["read"] == "by its form and text, and by its numbers output['mean'], output['n']"
+
+
+def with_words(data, seed):
+    """Numbers that never repeat beside words that say which database it is, sometimes."""
+    rng = np.random.default_rng(seed)
+    told = data.sum() == 1 and rng.random() < 0.3
+    mean = float(data.sum() + rng.laplace())
+    return {
+        "text": {"note": "x" if told else "y", "mean": mean}, "none": {"note": None if told else "y", "mean": mean},
+        "list": ["x" if told else "y", mean], "texts": ["x" if told else "y", str(mean)],
+        "table": pd.DataFrame({"note": ["x" if told else "y"], "mean": [mean]}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["text", "none", "list", "texts", "table"])
+def test_words_beside_numbers_that_never_repeat_are_events(kind):
+    """The leak is in the words alone: the numbers keep the claim."""
+    found = audit.from_function(lambda data, seed: with_words(data, seed)[kind], CLAIM, PAIRS)
+    report = audit.statistical(found, PRIVACY, trials=3000)
+    assert report.violated and " is " in str(report.details["event"])
+    honest = audit.from_function(lambda data, seed: with_words(0 * data, seed)[kind], CLAIM, PAIRS)
+    assert not audit.statistical(honest, PRIVACY, trials=3000).violated

@@ -170,7 +170,8 @@ def test_files_that_are_no_class(capsys, tmp_path, text):
 @pytest.mark.parametrize(("text", "words"), [
     ("0,,1\n,1,0\n", "an empty cell in line 1, column 2"), ("0,1\n1,\n", "an empty cell in line 2, column 2"),
     ("0;1\n;1\n", "an empty cell in line 2, column 1"), ("1\n99999999999999999999999\n", r"beyond 2\^63 - 1 in line 2"),
-    ("0,1\n0,1 1\n", "another word in line 2, column 2"), (b"\xff0,1\n", "no UTF-8 text"), ("a,b\n0,1\n", "a line of names"),
+    ("0,1\n0,1 1\n", "another word in line 2, column 2"), (b"\xff0,1\n", "no UTF-8 text"),
+    ("a,b\n0,1\n", "a line of names"),
 ])  # fmt: skip
 def test_lines_that_are_no_labels_are_named(tmp_path, text, words):
     path = tmp_path / "class.csv"

@@ -20,7 +20,7 @@ from PIL.PngImagePlugin import PngInfo
 
 import dpjax
 from dpjax.cli import flags
-from dpjax.concepts import Points
+from dpjax.concepts import Multiclass, Points
 from dpjax.concepts.domain import Domain
 from dpjax.core.checks import InputError
 from dpjax.experiments import config, names
@@ -279,6 +279,9 @@ def test_an_imported_module_lends_only_what_it_defines(folder):
         "def made(concepts) -> KLN:\n    return KLN(concepts)\n"
         "def silent(command='x'):\n    system('touch planted')\n"
         "def path(command='x') -> Path:\n    system('touch planted')\n"
+        "def nothing(command='x') -> None:\n    system('touch planted')\n"
+        "class Tool:\n    def __call__(self, command='x'):\n        system('touch planted')\n"
+        "tool = Tool()\n"
     )
     builder = Builder(("mine",), {"concepts": Points(Domain(4))})
     try:
@@ -306,6 +309,17 @@ def test_an_imported_module_lends_only_what_it_defines(folder):
                 for spec in ({"use": f"mine:{inner}", "command": "touch planted"}, f"mine:{inner}('touch planted')"):
                     with pytest.raises(InputError):
                         builder.build("learner", spec, kind)
+        bits = Builder(("mine",), {"concepts": Multiclass.of([[0, 1], [2, 3]])})
+        assert bits.build("learner", {"use": "BitReduction", "binary": {"name": "mine:made"}}, LEARNERS).binary
+        for inner in ("silent", "path", "tool", "nothing"):
+            for binary in (f"mine:{inner}", {"name": f"mine:{inner}"}, {"use": f"mine:{inner}"}):
+                for spec in ({"use": "BitReduction", "binary": binary},
+                             {"use": "BitReduction", "fields": {"concepts": [], "binary": binary}}):  # fmt: skip
+                    with pytest.raises(InputError):
+                        bits.build("learner", spec, LEARNERS)
+            if inner != "path":  # a value, as that of a user's own parameter; nothing of dpjax calls it
+                with pytest.raises(InputError):
+                    builder.build("value", {"name": f"mine:{inner}"}, ANY)
         with pytest.raises(InputError, match=r"annotate what it returns, def silent\("):
             builder.build("learner", "mine:silent", LEARNERS)
     finally:
