@@ -44,8 +44,7 @@ class Kind:
 
     def made_by(self, found: Any) -> bool:
         """Whether a call of ``found`` makes one: a class with these members, or a function annotated to return one."""
-        abstract = isinstance(found, type) and (getattr(found, "_is_protocol", False) or inspect.isabstract(found))
-        return not abstract and any(map(self.has, values_of(found)))
+        return not (isinstance(found, type) and _abstract(found)) and any(map(self.has, values_of(found)))
 
     def has(self, thing: Any) -> bool:
         """Whether a class, or an object, has the members of this kind."""
@@ -73,6 +72,10 @@ class NotImportedError(InputError):
     """Code of a module that no --import names. modules: all such modules of a configuration."""
 
     modules: tuple[str, ...] = ()
+
+
+def _abstract(kind: Any) -> bool:
+    return getattr(kind, "_is_protocol", False) or inspect.isabstract(kind)
 
 
 class PersonsFault(InputError):
@@ -361,12 +364,12 @@ def concepts_of(learner: Any) -> str | None:
 
 @cache
 def public_names(kind: Kind = ANY) -> dict[str, Any]:
-    """All names that a configuration may use for this without a module prefix."""
+    """All names that a configuration may use for this without a module prefix; none of what makes no certain class."""
     found: dict[str, Any] = {}
     for room in kind.rooms:
         for key, value in vars(importlib.import_module(room)).items():
-            own = getattr(value, "__module__", "").startswith(room)
-            if not key.startswith("_") and callable(value) and own and kind.made_by(value):
+            own = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
+            if callable(value) and own and kind.made_by(value) and not all(map(_abstract, values_of(value))):
                 found.setdefault(key, value)
     return found
 
