@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with of_a_command():
             answer, show = module.run(command)
         if command.json:
-            print(json.dumps(plain(answer), allow_nan=False))
+            print(json.dumps(plain(answer, lambda part: part), allow_nan=False))
         else:
             show()
         sys.stdout.flush()

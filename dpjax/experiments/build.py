@@ -158,7 +158,7 @@ class Builder:
     def find(self, name: str, path: str, kind: Kind = ANY) -> Any:
         """The object named by "Name" or "module:object", of those that `names.denoted` allows; it is not called."""
         module, colon, inner = path.partition(":")
-        packages = (*PACKAGES, *self.imports)
+        packages = (*PACKAGES, *self.imports, *(["dpjax"] * self.trusted))
         if not colon:
             return denoted(name, _public(name, path, kind), path, path, packages)
         return denoted(name, self._module(name, module), inner, path, packages)

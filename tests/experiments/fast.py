@@ -76,7 +76,7 @@ def _fault(n: Any) -> None:
             time.sleep(float(Path(folder, name).read_text()))
 
 
-def task():
+def task() -> Task:
     """For configurations."""
     domain = Domain(2)
     return Task(Points(domain), distributions.uniform(domain), [0])

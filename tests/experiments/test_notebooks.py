@@ -13,7 +13,7 @@ from dpjax.core.plans import STATIC, plan_type
 from dpjax.experiments import notebooks
 from dpjax.experiments.results import Result
 
-HOSTILE = "<script>x</script>&\"'\x1b[31m"
+HOSTILE = "<script>x</script>&\"'"
 CONCEPTS = dp.Thresholds(dp.Domain(64))
 LEARNER = dp.KLN(CONCEPTS)
 PRIVACY, ACCURACY = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.1, 0.1)

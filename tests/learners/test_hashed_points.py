@@ -72,7 +72,7 @@ def test_errors_in_turns_are_the_same(monkeypatch):
     np.testing.assert_array_equal(together, wrong.sum(axis=0))
     monkeypatch.setattr(column_errors, "_CELLS", 2 * sample.capacity)
     np.testing.assert_array_equal(column_errors.column_errors(says, sample), together)
-    monkeypatch.setattr(column_errors, "_MOST_ROWS", 49)
+    monkeypatch.setattr(column_errors, "MOST_ROWS", 49)
     with pytest.raises(InputError, match="capacity"):
         column_errors.column_errors(says, sample)
 
