@@ -44,7 +44,7 @@ class Knows(OfClass):
         return 4
 
 
-def seven(concepts, alpha):
+def seven(concepts, alpha) -> Task:
     return Task(concepts, distributions.from_weights(concepts.domain, [7, 9], [1, 1]), [7])
 """
 GOAL = ("--alpha", "0.2", "--only", "KLN", "StablePoints")

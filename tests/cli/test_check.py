@@ -111,7 +111,7 @@ def test_a_learner_by_class_factory_and_call(folder, capsys):
     (["owncode:Learner", "--concepts", "owncode:NUMBER"], "a concept class, got 3"),
     (["owncode:plain"], "the function owncode:plain, which needs key, data"),
     (["owncode"], "the module owncode"),
-    (["owncode:dp"], "the module dpjax"),
+    (["owncode:dp"], "a module"),
     (["owncode:NUMBER"], "got a int"),
     (["owncode:missing"], "check the name"),
     (["math:sqrt"], "the builtin math:sqrt"),

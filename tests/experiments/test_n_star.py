@@ -72,7 +72,14 @@ def test_brackets_of_earlier_versions_are_no_brackets_of_n_star():
     """They were within a gamma of 0.05 by default, and are read as such."""
     place = {"learner": "erm", "k": 1, "epsilon": 1.0, "delta": 0.0, "alpha": 0.2, "beta": 0.1}
     old = place | {"n_low": 6, "n_high": 7, "gamma": 0.05, "confidence": 0.95, "trials": 900, "cells": {}}
-    data = {"config": {}, "seed": 0, "versions": {}, "points": [], "n_star": [old], "exponents": [{"slope": 1.0}]}
+    data = {
+        "config": {},
+        "seed": 0,
+        "versions": {},
+        "points": [],
+        "n_star": [old],
+        "exponents": [{"learner": "a", "epsilon": 1.0, "slope": 1.0}],
+    }
     result = Result(data)
     assert result.n_star.num_rows == result.exponents.num_rows == 0
     (row,) = result.n_within.to_pylist()

@@ -82,7 +82,7 @@ def notebook(monkeypatch):
 
 def result():
     line = {"learner": HOSTILE, "k": 1, "epsilon": 1.0, "delta": 1e-6, "alpha": 0.1, "beta": 0.1}
-    star = line | {"n_low": 10, "n_high": None, "theorem": None, "confidence": 0.95, "gamma": 0.05, "trials": 9}
+    star = line | {"n_low": 10, "n_high": None, "theorem": None, "confidence": 0.95, "trials": 9}
     return Result({"config": {}, "seed": 0, "versions": {}, "points": [], "n_star": [star]})
 
 
