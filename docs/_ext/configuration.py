@@ -60,6 +60,7 @@ def default(model: type[BaseModel], name: str, field: FieldInfo) -> str:
         value = getattr(Search, name)
     elif value is None and model is config.SweepTable:
         value = getattr(Study, name) if hasattr(Study, name) else getattr(Study.accuracy, name)
+        value = value[0] if isinstance(value, tuple) and len(value) == 1 else value
     if value is None or value == {} or isinstance(value, BaseModel):
         return ""
     return code(f'"{value}"' if isinstance(value, str) else str(value))

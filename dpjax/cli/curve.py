@@ -1,13 +1,10 @@
 """`dpjax curve`: a study, its result and its figure."""
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CurveCommand
@@ -20,8 +17,10 @@ from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
+from dpjax.core.logs import say
 from dpjax.experiments import engine
 from dpjax.experiments.items import first_items
+from dpjax.experiments.printed import Screen
 from dpjax.experiments.run import prepare
 from dpjax.experiments.run import run as measure
 from dpjax.experiments.store import Store
@@ -86,7 +85,7 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         console.print(f"figure: {' '.join(answer['figures'])}", highlight=False, soft_wrap=True)
 
 
-def _show_searches(answer: dict[str, Any], study: Study, search: Search, console: Console) -> None:
+def _show_searches(answer: dict[str, Any], study: Study, search: Search, console: Screen) -> None:
     """The brackets, and what they say."""
     stars, good = answer["n_star"], 1 - float(study.accuracy.beta)
     within, ends = f"n within gamma = {search.gamma:g}, not n*", ("fails_at", "passes_at")
@@ -164,7 +163,7 @@ def _cluster(command: CurveCommand, rules: Rules) -> Any:
                 command.imports, rules, _told())  # fmt: skip
 
 
-def _told(say: Any = lambda text: print(text, file=sys.stderr, flush=True), every: float = 30.0) -> Any:
+def _told(say: Any = say, every: float = 30.0) -> Any:
     """A line about progress, at most every 30 seconds."""
     last = [time.monotonic()]
 
