@@ -32,7 +32,8 @@ def test_the_demo_is_beyond_where_the_square_root_begins(study):
     assert min(study.k) >= 28 and study.search.gamma == 0
 
 
-def test_the_demo_prints_fifteen_lines(study, capsys):
+def test_the_demo_prints_fifteen_lines(study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # a narrow screen shows a line for each cell
     stars = [
         line.labels() | theory(line)
         | {"n_low": line.setting.k, "n_high": line.setting.k + 9, "guarantee_delta": 1e-6, "confidence": 0.95,
