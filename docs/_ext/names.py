@@ -231,7 +231,7 @@ def _home(module: ModuleType, name: str) -> str:
         return found.__name__
     if own and called and own.startswith("dpjax") and "<" not in called and not isinstance(own, property):
         return f"{own}.{called}"
-    for node in _tree(module).body:
+    for node in _tree(module).body if module.__name__.startswith("dpjax") else ():
         if isinstance(node, ast.ImportFrom) and any((alias.asname or alias.name) == name for alias in node.names):
             source = importlib.import_module("." * node.level + (node.module or ""), module.__package__)
             original = next(alias.name for alias in node.names if (alias.asname or alias.name) == name)
