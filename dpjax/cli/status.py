@@ -11,7 +11,6 @@ from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
 from dpjax.core.commands import command as pasteable
 from dpjax.experiments.queue import LEASE, Queue
-from dpjax.experiments.results import Result
 from dpjax.experiments.standing import Standing, standing
 from dpjax.experiments.store import Store
 from dpjax.experiments.written import read_study
@@ -30,6 +29,8 @@ def run(command: StatusCommand) -> Answer:
         answer |= _told(now)
     failures: dict[str, dict[str, Any]] = {}
     if (asked := read_study(command.out)) is not None:
+        from dpjax.experiments.results import Result  # imports JAX
+
         result = Result.load(command.out).data if os.path.lexists(command.out / "result.json") else {}
         same = result.get("config") == asked
         rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}

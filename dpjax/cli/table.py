@@ -12,8 +12,9 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.plain import plain
-from dpjax.experiments import engine, tiles
+from dpjax.experiments import engine
 from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.limits import CAPACITY_LIMIT
 from dpjax.experiments.n_star import end_of
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
@@ -32,7 +33,7 @@ _HEADINGS = (
 def run(command: TableCommand) -> Answer:
     """Measures every row, writes table.json, table.md and the figure after each, and returns the result."""
     paper = TABLES[checks.choice("table", command.name, TABLES)]
-    checks.integer("limit", command.limit, 16, tiles.CAPACITY_LIMIT)
+    checks.integer("limit", command.limit, 16, CAPACITY_LIMIT)
     checks.integer("trials", command.trials, 64, 2**32)
     checks.probability("confidence", command.confidence)
     checks.integer("seed", command.seed, 0, 2**32 - 1)

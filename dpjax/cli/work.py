@@ -41,6 +41,9 @@ def run(command: WorkCommand) -> Answer:
 def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
     """The study of a store; over a network the file may not be whole at first."""
     end = time.monotonic() + patience
+    advice = f"prepare it: {pasteable('curve', 'STUDY.toml', '--out', store, '--prepare')}"
+    if store.exists() and not store.is_dir():
+        raise StoreError("store", "a folder with a study", f"{store}, which is a file", advice)
     while True:
         try:
             found = read_study(store)
@@ -50,8 +53,7 @@ def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
             time.sleep(_PAUSE)
             continue
         if found is None:
-            advice = f"prepare it: {pasteable('curve', 'STUDY.toml', '--out', store, '--prepare')}"
-            raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
+            raise StoreError("store", "a folder with a study", f"{store} without study.json", advice)
         return found
 
 

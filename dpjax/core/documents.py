@@ -12,8 +12,9 @@ _SEAL = "sha256"
 def parse_json(data: bytes | str) -> Any:
     """The value of a JSON text. ValueError for anything else, also for NaN, infinities and text with surrogates."""
     try:
-        found = json.loads(data, parse_constant=_finite, parse_float=_finite)
-        json.dumps(found, ensure_ascii=False).encode()
+        text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
+        found = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        (json.dumps(found, ensure_ascii=False) if "\\u" in text else text).encode()
     except RecursionError as error:
         raise ValueError("lists in lists, too deep") from error
     return found

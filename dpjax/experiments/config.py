@@ -29,11 +29,11 @@ from dpjax.core.files import read_bytes
 from dpjax.core.types import Accuracy
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder, NotImportedError
 from dpjax.experiments.cells import Setting
+from dpjax.experiments.limits import CAPACITY_LIMIT
 from dpjax.experiments.numbers import whole_number
 from dpjax.experiments.packed import require_tables
 from dpjax.experiments.study import LEAST_EPSILON, Search, Study
 from dpjax.experiments.task import Task
-from dpjax.experiments.tiles import CAPACITY_LIMIT
 from dpjax.learners.columns import for_concepts
 
 

@@ -1,9 +1,11 @@
-"""What the control groups of Linux leave a process of memory: limits of containers and of schedulers' jobs."""
+"""Limits: of the rows of a cell, and of the memory that control groups of Linux leave a container or a job."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+CAPACITY_LIMIT = 1 << 20
+"""The most rows of one trial."""
 _OWN, _MOUNTED = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _FILES = {
     "": ("memory.max", "memory.current", "inactive_file"),

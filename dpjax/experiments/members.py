@@ -12,7 +12,8 @@ from dpjax.concepts import Thresholds, Tree
 from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.errors import edges, limits
+from dpjax.experiments.errors import edges
+from dpjax.experiments.masses import limits
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import capacity
 from dpjax.experiments.trial import Point, Trial, point

@@ -15,10 +15,10 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.experiments.candidates import Candidate
 from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.limits import CAPACITY_LIMIT
 from dpjax.experiments.n_star import bracket
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
-from dpjax.experiments.tiles import CAPACITY_LIMIT
 
 _RATIO = 2 ** (1 / 8)
 _ROWS = 1 << 10  # of the plan and of the buffer by which a learner without a theorem is tried

@@ -17,11 +17,12 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.forking import require_not_forked
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Executor, Setting
+from dpjax.experiments.limits import CAPACITY_LIMIT
 from dpjax.experiments.lower_bounds import LowerBound
 from dpjax.experiments.search import TRIALS, geometric_grid
 from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
-from dpjax.experiments.tiles import CAPACITY_LIMIT, capacity
+from dpjax.experiments.tiles import capacity
 from dpjax.learners.base import Learner
 from dpjax.learners.columns import for_concepts
 

@@ -16,8 +16,8 @@ from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
-from dpjax.experiments.errors import SHARES, as_mass
 from dpjax.experiments.identity import digest
+from dpjax.experiments.masses import SHARES, as_mass
 
 _TARGETS = 64
 _ROWS = 1 << 20

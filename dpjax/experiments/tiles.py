@@ -18,11 +18,10 @@ from jax import Array
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.experiments import program
+from dpjax.experiments.limits import CAPACITY_LIMIT
 from dpjax.experiments.machine import memory_of
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Point, Trial
-
-CAPACITY_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True)

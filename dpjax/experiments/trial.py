@@ -12,7 +12,7 @@ from jax.tree_util import register_dataclass
 from dpjax.concepts import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.types import Sample
-from dpjax.experiments.errors import binned, limits
+from dpjax.experiments.masses import binned, limits
 from dpjax.experiments.task import Task
 from dpjax.learners import Learner
 
@@ -23,7 +23,7 @@ class Point:
     """The traced numbers of one point of a study.
 
     identity: ``uint32[2]``, what the trials' keys are derived from. n: ``int32[]``. plan: the learner's.
-    bounds: ``uint32[edges + 1, 2]``, see `errors.limits`.
+    bounds: ``uint32[edges + 1, 2]``, see `masses.limits`.
     """
 
     identity: Array | np.ndarray

@@ -246,7 +246,7 @@ def test_cells_that_cannot_be_joined_are_named_and_the_others_joined(tmp_path, c
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["work", "{empty}"], "a store with a study"),
+        (["work", "{empty}"], "a folder with a study"),
         (["work", "{absent}"], "--prepare"),
         (["work", "{store}", "--shard", "2/2"], "shard: expected i/N with 0 <= i < N"),
         (["work", "{store}", "--processes", "0"], "processes: expected a whole number"),

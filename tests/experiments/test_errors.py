@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.experiments import errors
+from dpjax.experiments import errors, masses
 
 
 def byte(mass, alpha, total, scale=Fraction(1), silent=False, valid=True):
     with jax.enable_x64(True):
         parts = jnp.asarray(mass, jnp.uint64), jnp.asarray([silent]), jnp.asarray([valid])
-        return np.asarray(errors.binned(*parts, jnp.asarray(errors.limits(alpha, total, scale))))
+        return np.asarray(masses.binned(*parts, jnp.asarray(masses.limits(alpha, total, scale))))
 
 
 def test_the_grid_fits_into_seven_bits_and_has_what_people_ask_for():
@@ -55,10 +55,10 @@ def test_silence_is_a_bit_and_an_error_beside_it():
 def test_what_is_no_error_has_its_own_bin():
     with jax.enable_x64(True):
         for share, right in ((0.25, True), (np.nan, False), (-0.1, False), (1.5, False), (1.0, True)):
-            mass, valid = errors.as_mass(jnp.asarray([share]))
+            mass, valid = masses.as_mass(jnp.asarray([share]))
             assert bool(valid[0]) == right
             if right:
-                assert int(mass[0]) == int(share * errors.SHARES)
+                assert int(mass[0]) == int(share * masses.SHARES)
     assert errors.bins(byte([5], 0.1, 100, valid=False)) == errors.INVALID
 
 
@@ -80,4 +80,4 @@ def test_quantiles_are_upper_ends():
 @pytest.mark.parametrize("alpha", [0.0, 1.0, float("nan")])
 def test_an_alpha_that_is_none_is_refused(alpha):
     with pytest.raises(InputError):
-        errors.limits(alpha, 10)
+        masses.limits(alpha, 10)

@@ -22,7 +22,7 @@ from dpjax.cli import merge, status
 from dpjax.cli.arguments import MergeCommand, StatusCommand
 from dpjax.core.checks import InputError
 from dpjax.core.documents import unsealed
-from dpjax.experiments import cell_files, config, packed, queue, written
+from dpjax.experiments import cell_files, config, packed, queue, sources, written
 from dpjax.experiments.across import compare_stores
 from dpjax.experiments.matrices import read_matrix
 from dpjax.experiments.results import Result
@@ -49,7 +49,9 @@ def study():
 def source(tmp_path_factory):
     """The folder of a study of two learners."""
     folder = tmp_path_factory.mktemp("hostile") / "source"
-    study().run(folder, quiet=True)
+    with pytest.MonkeyPatch.context() as patch:  # modules that other tests wrote and imported leave no digest
+        patch.setattr(sources, "_STARTED", float("inf"))
+        study().run(folder, quiet=True)
     return folder
 
 
