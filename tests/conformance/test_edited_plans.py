@@ -27,6 +27,8 @@ UNLISTED = {"cover", "gaussian", "treelog_rsc"} | {
 }  # they draw continuous noise or too many outcomes
 REPLACE = Neighboring.REPLACE_ONE
 FREE = ("cuts", "weights")  # arrays of lists, on which privacy does not depend, whatever they hold
+UNPUBLISHED = {("conjunction-noisy", ".scale")}
+"""Noise of counts that no output shows: the guarantee holds for any, see docs/proofs/set-cover-hidden.md."""
 COUNTED = (
     "records", "subsamples", "rows", "ends", "batches", "high", "deep", "deepest", "gap", "margin", "claim.epsilon",
 )  # fmt: skip
@@ -158,7 +160,8 @@ def test_every_number_that_may_not_be_negative_matters_to_the_guarantee(name):
     }
     assert ranged
     for leaf, found in ranged.items():
-        assert {found["x 8"], found["/ 8"]} != {before} or leaf.endswith(COUNTED), leaf
+        free = leaf.endswith(COUNTED) or (name, leaf) in UNPUBLISHED
+        assert {found["x 8"], found["/ 8"]} != {before} or free, leaf
 
 
 def audited(name):
