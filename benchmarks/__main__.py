@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import ROWS, roofline, run
 from dpjax.core.checks import InputError
-from dpjax.experiments.reports import table
+from dpjax.papers.pages import table
 
 
 def main(arguments: list[str]) -> int:

@@ -13,8 +13,8 @@ from pathlib import Path
 import dpjax
 from benchmarks import resident as memory
 from benchmarks.tile import threshold_tile
-from dpjax.experiments.engine import Engine, host_devices
-from dpjax.experiments.tiles import traced
+from dpjax.experiments.run.engine import Engine, host_devices
+from dpjax.experiments.run.tiles import traced
 
 
 class Child:

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from dpjax.core.types import Neighboring as Neighboring
     from dpjax.core.types import Privacy as Privacy
     from dpjax.core.types import Sample as Sample
-    from dpjax.experiments.asking import ask as ask
-    from dpjax.experiments.cells import Setting as Setting
-    from dpjax.experiments.cells import trial_key as trial_key
-    from dpjax.experiments.racing import Measure as Measure
-    from dpjax.experiments.results import Result as Result
-    from dpjax.experiments.study import Search as Search
-    from dpjax.experiments.study import Study as Study
-    from dpjax.experiments.task import Task as Task
+    from dpjax.advice.ask import ask as ask
+    from dpjax.experiments.run.cells import Setting as Setting
+    from dpjax.experiments.run.cells import trial_key as trial_key
+    from dpjax.advice.race import Measure as Measure
+    from dpjax.experiments.results.result import Result as Result
+    from dpjax.experiments.sweep.sweep import Search as Search
+    from dpjax.experiments.sweep.sweep import Study as Study
+    from dpjax.experiments.sweep.task import Task as Task
     from dpjax.learners import KLN as KLN
     from dpjax.learners import BitReduction as BitReduction
     from dpjax.learners import Boosted as Boosted
@@ -100,12 +100,12 @@ _NOUNS = {
     "database",
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
-    "dpjax.experiments.asking": "ask",
-    "dpjax.experiments.cells": "Setting trial_key",
-    "dpjax.experiments.task": "Task",
-    "dpjax.experiments.study": "Search Study",
-    "dpjax.experiments.racing": "Measure",
-    "dpjax.experiments.results": "Result",
+    "dpjax.advice.ask": "ask",
+    "dpjax.experiments.run.cells": "Setting trial_key",
+    "dpjax.experiments.sweep.task": "Task",
+    "dpjax.experiments.sweep.sweep": "Search Study",
+    "dpjax.advice.race": "Measure",
+    "dpjax.experiments.results.result": "Result",
 }
 """Where each noun is; a module's own last name is the module."""
 _HOME = {name: module for module, names in _NOUNS.items() for name in names.split()}

@@ -11,9 +11,9 @@ from typing import Any
 from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, PointSets, Thresholds, tree_generators
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
-from dpjax.experiments.asking import Asked, ask
-from dpjax.experiments.racing import Entry, Measure
-from dpjax.experiments.reports import options, table, write_page
+from dpjax.advice.ask import Asked, ask
+from dpjax.advice.race import Entry, Measure
+from dpjax.papers.pages import options, table, write_page
 
 BETA, DELTA = 0.1, 1e-6
 HEAD = """# Which private learner needs the fewest rows?

@@ -18,7 +18,7 @@ from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.databases import show_numbers
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.reports import folder, write_page
+from dpjax.papers.pages import folder, write_page
 
 SIZES = ((1000, 60), (10_000, 20), (100_000, 6))  # trials on each database, and audits
 DELTA = 1e-5

@@ -10,7 +10,7 @@ from dpjax import audit
 from dpjax.audit import Target
 from dpjax.cli.audit import everything
 from dpjax.core.types import Privacy
-from dpjax.experiments.reports import folder, table, write_page
+from dpjax.papers.pages import folder, table, write_page
 
 HEADER = ("row of `dpjax audit`", "relation", "budget", "claimed", "found: epsilon", "found: delta", "how")
 ROUNDING = 1e-13  # deltas below are rounding errors of sums of masses in float64

@@ -23,8 +23,8 @@ from dpjax.core import keys
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence.boosting import PICKS, wrong_rows
-from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.reports import options, table, write_page
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
+from dpjax.papers.pages import options, table, write_page
 from dpjax.learners import KLN, Boosted, Confident
 from dpjax.papers import bgs_boosting
 from dpjax.plots.words import number

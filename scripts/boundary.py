@@ -21,7 +21,7 @@ from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.learners import PolygonLearner, UnionLearner
 from dpjax.mechanisms.cover import CoverPlan
 from dpjax.plots.polygons import plot_polygon

@@ -11,10 +11,10 @@ from tree_picture import plot_tree
 
 from dpjax.concepts import distributions, tree_generators
 from dpjax.core import keys
-from dpjax.experiments.cells import Setting
-from dpjax.experiments.reports import about, figure_path, options
-from dpjax.experiments.reproduce import replayed
-from dpjax.experiments.task import Task
+from dpjax.experiments.run.cells import Setting
+from dpjax.papers.pages import about, figure_path, options
+from dpjax.experiments.run.reproduce import replayed
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1

@@ -28,8 +28,8 @@ from dpjax.cli.table import heading_of
 from dpjax.core.checks import InputError
 from dpjax.core.types import host_numbers
 from dpjax.evidence.traced import Constant, LastLabel, constant, noise, opposed, opposite
-from dpjax.experiments.engine import host_devices
-from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.experiments.run.engine import host_devices
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.papers import bns_table
 from dpjax.papers.bns_codes import (
     ACCURACY,

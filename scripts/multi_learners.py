@@ -12,12 +12,12 @@ import numpy as np
 
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.n_star import cells_in
-from dpjax.experiments.n_star import rate as success_rate
-from dpjax.experiments.reports import options, table, write_page
-from dpjax.experiments.task import Task
+from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
+from dpjax.experiments.run.n_star import cells_in
+from dpjax.experiments.run.n_star import rate as success_rate
+from dpjax.papers.pages import options, table, write_page
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import (
     KLN,
     EmpiricalLearner,

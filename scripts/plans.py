@@ -12,8 +12,8 @@ import numpy as np
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder
-from dpjax.experiments.reports import options, table, write_page
+from dpjax.experiments.config.builder import CONCEPTS, LEARNERS, Builder
+from dpjax.papers.pages import options, table, write_page
 from dpjax.learners.columns import for_concepts
 
 EPSILONS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from dpjax import audit
 from dpjax.core.types import Privacy
 from dpjax.evidence.planted_bugs import BUGS
-from dpjax.experiments.reports import folder, write_page
+from dpjax.papers.pages import folder, write_page
 
 SEEDS = 2
 HEAD = f"""# Do audits find planted bugs?

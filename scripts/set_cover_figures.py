@@ -15,7 +15,7 @@ from cover_rules import RULES, coefficients, plot_set_cover
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Neighboring
-from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
 

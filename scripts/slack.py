@@ -26,8 +26,8 @@ from dpjax.concepts import (
 )
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import (
+from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_chain,
     hard_points,
@@ -36,12 +36,12 @@ from dpjax.experiments.hard import (
     hard_thresholds,
     hard_tree,
 )
-from dpjax.experiments.lower_bounds import lower_bound
-from dpjax.experiments.n_star import bracket, cells_in, guess
-from dpjax.experiments.n_star import rate as success_rate
-from dpjax.experiments.reports import options, table, write_page
-from dpjax.experiments.search import Bracket, geometric_grid, search
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.lower_bounds import lower_bound
+from dpjax.experiments.run.n_star import bracket, cells_in, guess
+from dpjax.experiments.run.n_star import rate as success_rate
+from dpjax.papers.pages import options, table, write_page
+from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid, search
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import (
     KLN,
     GenericLearner,

@@ -11,11 +11,11 @@ from typing import Any
 
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import gapped_thresholds, hard_thresholds
-from dpjax.experiments.n_star import bracket, cells_in, guess, rate
-from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.experiments.search import Bracket, geometric_grid
+from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.sweep.hard_tasks import gapped_thresholds, hard_thresholds
+from dpjax.experiments.run.n_star import bracket, cells_in, guess, rate
+from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_design import of_rows
 from dpjax.learners.vc1_improper import subsamples_and_median

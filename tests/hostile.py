@@ -22,7 +22,7 @@ from dpjax.concepts import (
 from dpjax.concepts import distributions as make
 from dpjax.concepts.literals import OfLiterals
 from dpjax.core.checks import InputError
-from dpjax.experiments.hard import (
+from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_chain,
     hard_literals,
@@ -31,7 +31,7 @@ from dpjax.experiments.hard import (
     hard_polygon,
     hard_tree,
 )
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 
 UNIT = 2**40
 

@@ -5,8 +5,9 @@ from functools import cache
 import jax
 import numpy as np
 
-from dpjax.experiments import errors, tiles
-from dpjax.experiments.trial import Trial, point
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.run import tiles
+from dpjax.experiments.run.trial import Trial, point
 
 
 @cache
@@ -19,5 +20,5 @@ def successes(learner, task, n, plan, alpha, trials, *, k=1, largest=None, seed=
     run = program(Trial(learner, k, tiles.capacity(largest or n)), batch)
     at = point(b"counted by a test", n, plan, alpha, task)
     found = np.asarray(run(jax.random.split(jax.random.key(seed), trials), task, at))
-    assert not (errors.bins(found) == errors.INVALID).any()
-    return int(errors.successes(found, alpha).sum())
+    assert not (error_bins.bins(found) == error_bins.INVALID).any()
+    return int(error_bins.successes(found, alpha).sum())

@@ -1,4 +1,4 @@
-"""The page of configurations, from the models in `dpjax.experiments.config`."""
+"""The page of configurations, from the models in `dpjax.experiments.study.toml`."""
 
 import types
 import typing
@@ -13,20 +13,21 @@ from pydantic.fields import FieldInfo
 from site_text import code, markdown
 
 from dpjax.cli.arguments import LearnCommand
-from dpjax.experiments import build, config
-from dpjax.experiments.study import Search, Study
+from dpjax.experiments.config import builder
+from dpjax.experiments.study import toml
+from dpjax.experiments.sweep.sweep import Search, Study
 
 _CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TABLES: dict[str, type[BaseModel]] = {
-    "The file": config.StudyTable, "[task]": config.TaskTable, "[sweep]": config.SweepTable,
-    "[search]": config.SearchTable,
+    "The file": toml.StudyTable, "[task]": toml.TaskTable, "[sweep]": toml.SweepTable,
+    "[search]": toml.SearchTable,
 }  # fmt: skip
 """The headings of the tables of a study's file."""
 _HEADER = ("key", "value", "default", "range", "meaning")
 _KINDS = {
-    "concept class": build.CONCEPTS, "distribution": build.DISTRIBUTIONS, "learner": build.LEARNERS,
-    "task": build.TASKS, "sanitizer": build.SANITIZERS, "lists": build.LISTS,
-    "representation": build.REPRESENTATIONS, "fingerprinting code": build.CODES, "matrix of labels": build.MATRICES,
+    "concept class": builder.CONCEPTS, "distribution": builder.DISTRIBUTIONS, "learner": builder.LEARNERS,
+    "task": builder.TASKS, "sanitizer": builder.SANITIZERS, "lists": builder.LISTS,
+    "representation": builder.REPRESENTATIONS, "fingerprinting code": builder.CODES, "matrix of labels": builder.MATRICES,
 }  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def pages() -> dict[str, str]:
         parts += [f"## {markdown(heading)}", _about(model), site_text.table(_HEADER, rows(model))]
     rooms = ((name, ", ".join(map(code, kind.rooms))) for name, kind in _KINDS.items())
     parts += [_NAMES, site_text.table(("what is named", "where a name without a module is looked up"), rooms)]
-    parts += [_POINT, site_text.table(_HEADER, rows(config.PointTable))]
+    parts += [_POINT, site_text.table(_HEADER, rows(toml.PointTable))]
     parts += [_LEARN, site_text.table(("key", "value", "default", "meaning"), _learn()), _file("breast-cancer.toml")]
     return {"reference/configuration.md": "\n\n".join(part.strip("\n") for part in parts) + "\n"}
 
@@ -45,7 +46,7 @@ def pages() -> dict[str, str]:
 def rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
     """Key, kind of value, default, range and meaning of every field of a model."""
     for name, field in model.model_fields.items():
-        shown = next((str(part) for part in field.metadata if isinstance(part, config.Range)), None)
+        shown = next((str(part) for part in field.metadata if isinstance(part, toml.Range)), None)
         kind = " or ".join(dict.fromkeys(_kinds(field.annotation)))
         meaning = markdown(field.description or "")
         yield code(name), kind, default(model, name, field), code(shown) if shown else "", meaning
@@ -56,9 +57,9 @@ def default(model: type[BaseModel], name: str, field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    if value is None and model is config.SearchTable:
+    if value is None and model is toml.SearchTable:
         value = getattr(Search, name)
-    elif value is None and model is config.SweepTable:
+    elif value is None and model is toml.SweepTable:
         value = getattr(Study, name) if hasattr(Study, name) else getattr(Study.accuracy, name)
         value = value[0] if isinstance(value, tuple) and len(value) == 1 else value
     if value is None or value == {} or isinstance(value, BaseModel):

@@ -1,12 +1,14 @@
-"""The page of results: files of a store, and tables whose columns are those of `dpjax.experiments.columns`."""
+"""The page of results: files of a store, and tables whose columns are those of `dpjax.experiments.results.columns`."""
 
 from collections.abc import Iterable
 
 import site_text
 from site_text import code, markdown
 
-from dpjax.experiments import columns, errors, rows
-from dpjax.experiments.canonical import SCHEMA
+from dpjax.experiments.results import columns
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.run import rows
+from dpjax.experiments.store.canonical import SCHEMA
 
 FILES = {
     "study.json": "What was asked for: the study as a [configuration](configuration.md), every object by its fields.",
@@ -112,7 +114,7 @@ def pages() -> dict[str, str]:
     for name, (what, own) in TABLES.items():
         lines = ((code(one.name), str(one.type), markdown(one.meaning)) for one in own)
         parts += [f"### {name}", markdown(what), site_text.table(("column", "type", "meaning"), lines)]
-    parts += [_CELLS.format(edges=len(errors.edges(0.11)), invalid=errors.INVALID, silent=errors.SILENT)]
+    parts += [_CELLS.format(edges=len(error_bins.edges(0.11)), invalid=error_bins.INVALID, silent=error_bins.SILENT)]
     parts += [_pairs("key", CELL), _TRIALS]
     parts += [site_text.table(("column", "type", "meaning"), ((code(a), b, c) for a, (b, c) in TRIALS.items()))]
     parts += [_FIGURES, _pairs("key", METADATA)]
@@ -154,7 +156,7 @@ _CELLS = """\
 A cell is one point of a study: a learner, a task, n, k, a plan. Its file has one column, `outcome`, `uint8`: one byte
 for each of the trials 0, 1, 2, ... Bits 0 to 6 are the bin of the largest error among the k concepts, bit 7
 ({silent}) is set if the learner abstained on some concept. Bins are those of a fixed grid of errors with alpha as one
-more edge, {edges} edges in all (`dpjax.experiments.errors.edges`): an error lies in bin i if it is above edge i - 1 and
+more edge, {edges} edges in all (`dpjax.experiments.store.error_bins.edges`): an error lies in bin i if it is above edge i - 1 and
 at most edge i. Bin {invalid} is an error that is not a number in \\[0, 1\\]; its point is recorded as failed. Trials
 are computed in whole blocks, so a cell may hold more of them than were asked for; results count the first ones.
 

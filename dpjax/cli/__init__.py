@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
         if command.compiles:
-            from dpjax.experiments.compile_cache import use_compile_cache
+            from dpjax.experiments.run.compile_cache import use_compile_cache
 
             use_compile_cache(getattr(command, "compile_cache", None))
         module = importlib.import_module(f"dpjax.cli.{name.replace('-', '_')}")  # lazy: help needs no JAX
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _is_from_outside(error):
             say(traceback.format_exc())
             return Status.FAULT
-        from dpjax.experiments.build import PersonsFault
+        from dpjax.experiments.config.builder import PersonsFault
 
         fault = PersonsFault("your code", error)
         say(f"{fault.trace}dpjax: {fault}")

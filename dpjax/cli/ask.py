@@ -12,11 +12,11 @@ from dpjax.core.checks import InputError
 from dpjax.core.logs import say
 from dpjax.core.matrices import class_matrix
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.asked_text import show
-from dpjax.experiments.asking import Asked, ask
-from dpjax.experiments.build import DISTRIBUTIONS, TASKS, Builder, imported
-from dpjax.experiments.racing import Measure
-from dpjax.experiments.task import Task
+from dpjax.advice.text import show
+from dpjax.advice.ask import Asked, ask
+from dpjax.experiments.config.builder import DISTRIBUTIONS, TASKS, Builder, imported
+from dpjax.advice.race import Measure
+from dpjax.experiments.sweep.task import Task
 
 _RELATIONS = {one.value: one for one in Neighboring}
 

@@ -15,9 +15,9 @@ from dpjax.cli.printing import console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder, imported, public_names
-from dpjax.experiments.calls import call
-from dpjax.experiments.progress import Estimate
+from dpjax.experiments.config.builder import CODES, CONCEPTS, LEARNERS, Builder, imported, public_names
+from dpjax.experiments.config.calls import call
+from dpjax.experiments.run.progress import Estimate
 from dpjax.learners.columns import for_concepts
 
 _USERS, _SECURITY = 4, 0.05

@@ -22,8 +22,8 @@ from dpjax.core.checks import InputError
 from dpjax.core.files import failure, replace_file
 from dpjax.core.plain import plain
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, SANITIZERS, Builder, public_names
-from dpjax.experiments.progress import Estimate, Progress
+from dpjax.experiments.config.builder import LEARNERS, SANITIZERS, Builder, public_names
+from dpjax.experiments.run.progress import Estimate, Progress
 from dpjax.learners.base import require_learner
 
 _SURE = ("exact", "replay")  # methods without false alarms

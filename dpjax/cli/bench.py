@@ -7,7 +7,7 @@ from dpjax.cli.arguments import BenchCommand
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
 from dpjax.core.checks import InputError
-from dpjax.experiments.build import import_from_here
+from dpjax.experiments.config.builder import import_from_here
 
 
 def run(command: BenchCommand) -> Answer:

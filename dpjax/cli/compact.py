@@ -4,7 +4,7 @@ from dpjax.cli import Answer
 from dpjax.cli.printing import console
 from dpjax.cli.sharing import CompactCommand
 from dpjax.core.checks import InputError
-from dpjax.experiments.store import Store
+from dpjax.experiments.store.store import Store
 
 
 def run(command: CompactCommand) -> Answer:

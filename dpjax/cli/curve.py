@@ -18,14 +18,14 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
 from dpjax.core.logs import say
-from dpjax.experiments import engine
-from dpjax.experiments.items import first_items
-from dpjax.experiments.printed import Screen
-from dpjax.experiments.run import prepare
-from dpjax.experiments.run import run as measure
-from dpjax.experiments.store import Store
-from dpjax.experiments.study import Search, Study
-from dpjax.experiments.work import Rules, threads_for
+from dpjax.experiments.run import engine
+from dpjax.experiments.run.items import first_items
+from dpjax.core.screen import Screen
+from dpjax.experiments.run.run import prepare
+from dpjax.experiments.run.run import run as measure
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.run.work import Rules, threads_for
 from dpjax.plots.files import check_formats
 
 
@@ -157,7 +157,7 @@ def _cluster(command: CurveCommand, rules: Rules) -> Any:
             name = "workers" if command.workers is not None else "cluster-option"
             raise InputError(name, "--cluster beside it", "no --cluster", "add for example --cluster local")
         return None
-    from dpjax.experiments.cluster import Dask, options_of
+    from dpjax.experiments.study.dask_cluster import Dask, options_of
 
     return Dask(command.cluster, command.scheduler, command.workers, options_of(command.cluster_options),
                 command.imports, rules, _told())  # fmt: skip

@@ -20,7 +20,7 @@ from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
-from dpjax.experiments.build import imported
+from dpjax.experiments.config.builder import imported
 from dpjax.learners import BitReduction
 from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
 from dpjax.theory import global_stability, irreducibility, kln

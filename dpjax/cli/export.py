@@ -12,7 +12,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
-from dpjax.experiments.results import Result
+from dpjax.experiments.results.result import Result
 
 TABLES = ("curves", "n_star", "n_within", "errors", "exponents", "failures")
 _WRITERS = {"csv": pyarrow.csv.write_csv, "parquet": pyarrow.parquet.write_table}

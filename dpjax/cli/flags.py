@@ -7,16 +7,16 @@ from typing import Any
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments import config
-from dpjax.experiments.build import LEARNERS, imported, public_names
-from dpjax.experiments.results import Result
-from dpjax.experiments.study import Study
-from dpjax.experiments.written import read_study
+from dpjax.experiments.study import toml
+from dpjax.experiments.config.builder import LEARNERS, imported, public_names
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.sweep.sweep import Study
+from dpjax.experiments.store.file_schemas import read_study
 from dpjax.plots import read_metadata
 
 _TABLES = {
-    "task": ("concepts", "distribution", "noise"), "sweep": tuple(config.SweepTable.model_fields),
-    "search": tuple(config.SearchTable.model_fields),
+    "task": ("concepts", "distribution", "noise"), "sweep": tuple(toml.SweepTable.model_fields),
+    "search": tuple(toml.SearchTable.model_fields),
 }  # fmt: skip
 _FIGURES = (".png", ".svg", ".pdf")
 
@@ -48,13 +48,13 @@ def study_of(command: Any) -> Study:
             "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",
             'give a TOML file such as configs/demo.toml, or --concepts "Thresholds(2**20)" --learners KLN',
         )  # fmt: skip
-    return config.study_of(data, command.imports)
+    return toml.study_of(data, command.imports)
 
 
 def read(path: Path) -> dict[str, Any]:
     """The configuration in a TOML file, a figure, a result, or a folder with one."""
     if path.suffix == ".toml":
-        return config.read_toml(path)
+        return toml.read_toml(path)
     if path.suffix in _FIGURES:
         found = read_metadata(path).get("config")
         if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
@@ -73,7 +73,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def script_of(config: Any) -> str:
     """The script that drew a figure, in a checkout of dpjax; empty if none did."""
-    name = config.get("script") if isinstance(config, Mapping) else None
+    name = toml.get("script") if isinstance(config, Mapping) else None
     return f"scripts/{name}.py" if isinstance(name, str) and name.isidentifier() else ""
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from tyro.constructors import PrimitiveConstructorSpec
 
-from dpjax.experiments.numbers import from_words
+from dpjax.experiments.config.numbers import from_words
 
 
 @dataclass(frozen=True)

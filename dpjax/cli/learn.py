@@ -19,12 +19,12 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file, require_new
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
-from dpjax.experiments.calls import call
-from dpjax.experiments.progress import Estimate
-from dpjax.experiments.reports import about
-from dpjax.experiments.spec import spec_of
-from dpjax.experiments.store import versions
+from dpjax.experiments.config.builder import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
+from dpjax.experiments.config.calls import call
+from dpjax.experiments.run.progress import Estimate
+from dpjax.papers.pages import about
+from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.store.store import versions
 from dpjax.learners.columns import for_concepts
 from dpjax.tables import columns, grids, places, warn
 from dpjax.tables.constant import Constant

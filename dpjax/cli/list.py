@@ -10,7 +10,7 @@ from dpjax import mechanisms
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ListCommand
 from dpjax.cli.printing import console
-from dpjax.experiments.build import (
+from dpjax.experiments.config.builder import (
     CODES,
     CONCEPTS,
     DISTRIBUTIONS,

@@ -10,9 +10,9 @@ from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
 from dpjax.core.documents import sealed
 from dpjax.core.files import StoreError, replace_file
-from dpjax.experiments.cell_files import BrokenCell
-from dpjax.experiments.store import Store
-from dpjax.experiments.written import read_study
+from dpjax.experiments.store.cell_file import BrokenCell
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.store.file_schemas import read_study
 
 STUDY = "study.json"
 

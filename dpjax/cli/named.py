@@ -3,8 +3,8 @@
 from typing import Any
 
 from dpjax.core import checks
-from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, public_names
-from dpjax.experiments.matrices import is_matrix_file
+from dpjax.experiments.config.builder import CONCEPTS, MATRICES, Builder, public_names
+from dpjax.experiments.config.matrix_file import is_matrix_file
 
 
 def class_of(text: str, imports: tuple[str, ...]) -> Any:

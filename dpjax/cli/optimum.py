@@ -15,8 +15,8 @@ from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, Builder, PersonsFault, imported
-from dpjax.experiments.progress import Estimate
+from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault, imported
+from dpjax.experiments.run.progress import Estimate
 from dpjax.learners import Independent
 
 _RELATIONS = {one.value: one for one in Neighboring}

@@ -20,8 +20,8 @@ from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.build import PersonsFault, imported, own_frames
-from dpjax.experiments.numbers import from_words
+from dpjax.experiments.config.builder import PersonsFault, imported, own_frames
+from dpjax.experiments.config.numbers import from_words
 
 RANDOMNESS = {"key": "key", "seed": "seed", "rng": "generator", "generator": "generator"}
 """Parameter name -> kind of randomness."""

@@ -25,7 +25,7 @@ def parse(arguments: Sequence[str]) -> Any:
     name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
     default = None
     if name == "learn" and files:
-        from dpjax.experiments.config import read_toml
+        from dpjax.experiments.study.toml import read_toml
 
         given = [word for word in given if word not in files]
         default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))

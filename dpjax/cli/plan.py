@@ -6,8 +6,8 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import PlanCommand
 from dpjax.cli.flags import study_of
 from dpjax.cli.printing import console
-from dpjax.experiments import forecast
-from dpjax.experiments.forecast import LineForecast
+from dpjax.experiments.run import forecast
+from dpjax.experiments.run.forecast import LineForecast
 
 
 def run(command: PlanCommand) -> Answer:

@@ -8,7 +8,7 @@ from dpjax.cli import Answer
 from dpjax.cli.drawing import PlotCommand
 from dpjax.cli.printing import console
 from dpjax.core.checks import InputError
-from dpjax.experiments.results import Result
+from dpjax.experiments.results.result import Result
 from dpjax.plots.files import check_formats
 from dpjax.plots.options import Options
 from dpjax.plots.styles import FIELDS

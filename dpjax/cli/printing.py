@@ -2,8 +2,8 @@
 
 import os
 
-from dpjax.experiments.printed import WIDE, Screen
-from dpjax.experiments.printed import Table as Table
+from dpjax.core.screen import WIDE, Screen
+from dpjax.core.screen import Table as Table
 
 
 def console() -> Screen:

@@ -9,7 +9,7 @@ from dpjax.cli.sharing import ReportCommand
 from dpjax.core.checks import InputError
 from dpjax.core.documents import parse_json
 from dpjax.core.files import read_bytes, replace_file
-from dpjax.experiments.results import Result
+from dpjax.experiments.results.result import Result
 from dpjax.reports import audit_page
 
 

@@ -10,10 +10,10 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
 from dpjax.core.commands import command as pasteable
-from dpjax.experiments.queue import LEASE, Queue
-from dpjax.experiments.standing import Standing, standing
-from dpjax.experiments.store import Store
-from dpjax.experiments.written import read_study
+from dpjax.experiments.store.queue import LEASE, Queue
+from dpjax.experiments.store.standing import Standing, standing
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.store.file_schemas import read_study
 
 _PLACES = ("learner", "k", "epsilon")
 _MOST = 6
@@ -29,7 +29,7 @@ def run(command: StatusCommand) -> Answer:
         answer |= _told(now)
     failures: dict[str, dict[str, Any]] = {}
     if (asked := read_study(command.out)) is not None:
-        from dpjax.experiments.results import Result  # imports JAX
+        from dpjax.experiments.results.result import Result  # imports JAX
 
         result = Result.load(command.out).data if os.path.lexists(command.out / "result.json") else {}
         same = result.get("config") == asked

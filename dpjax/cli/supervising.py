@@ -11,7 +11,7 @@ from typing import Any
 
 from dpjax.cli.statuses import Status
 from dpjax.core.logs import say
-from dpjax.experiments.queue import MOST_DEATHS
+from dpjax.experiments.store.queue import MOST_DEATHS
 
 _LOOK = 0.1
 _MOST_USELESS = 2 * MOST_DEATHS

@@ -12,7 +12,7 @@ from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, Builder, PersonsFault
+from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault
 
 _CONCEPTS, _ROWS, _TRIALS = 100, 16, 10_000
 _FOR_OTHERS = (

@@ -16,15 +16,16 @@ from dpjax.cli.printing import Table
 from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments import config, errors
-from dpjax.experiments.cell_files import outcomes_of
-from dpjax.experiments.cells import Setting
-from dpjax.experiments.columns import LINE
-from dpjax.experiments.reproduce import Reproduced, reproduce
-from dpjax.experiments.results import Result
-from dpjax.experiments.store import Store
-from dpjax.experiments.study import Line, Search, Study
-from dpjax.experiments.tiles import capacity
+from dpjax.experiments.study import toml
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.store.cell_file import outcomes_of
+from dpjax.experiments.run.cells import Setting
+from dpjax.experiments.results.columns import LINE
+from dpjax.experiments.run.reproduce import Reproduced, reproduce
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.sweep import Line, Search, Study
+from dpjax.experiments.run.tiles import capacity
 from dpjax.reports.words import table_of
 
 _SHOWN = 10
@@ -129,7 +130,7 @@ def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
             byte = outcomes_of(store.cell(found[0].get("cell", "")).rows)[answer["trial"]]
     except (InputError, IndexError):
         return {"note": "the trials of the result are not stored here"}
-    same = errors.successes(byte, answer["alpha"]) == answer["success"]
+    same = error_bins.successes(byte, answer["alpha"]) == answer["success"]
     return {"stored": "the same outcome" if same else "ANOTHER outcome: floats were rounded differently"}
 
 
@@ -142,7 +143,7 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
     (name,) = command.learners
     checks.instance("settings", data["settings"], dict, "give the figure as it was drawn", "points by name")
     seed = checks.integer("seed", data.get("seed"), 0, 2**32 - 1)
-    setting = config.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
+    setting = toml.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
     given = {"k": command.k, "epsilon": command.epsilon}
     if used := [key for key, value in given.items() if value]:
         raise InputError(used[0], "none, since the point has its own", str(given[used[0]]), "leave it out")

@@ -11,9 +11,9 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
-from dpjax.experiments import engine
-from dpjax.experiments.warming import warm
-from dpjax.experiments.work import threads_for
+from dpjax.experiments.run import engine
+from dpjax.experiments.run.warming import warm
+from dpjax.experiments.run.work import threads_for
 
 _EVERY = 30.0  # seconds between lines about progress
 

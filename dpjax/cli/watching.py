@@ -10,7 +10,7 @@ from typing import Any
 
 from dpjax.cli.statuses import Status
 from dpjax.core.logs import say
-from dpjax.experiments.work import Worker
+from dpjax.experiments.run.work import Worker
 
 _GRACE, _LOOK = 5.0, 1.0
 _SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)

@@ -52,7 +52,7 @@ class InPieces(ConceptClass, Protocol):
 
 
 class Bounded(ConceptClass, Protocol):
-    """A class that tells what lower bounds ask for, all optional; see `dpjax.experiments.lower_bounds`."""
+    """A class that tells what lower bounds ask for, all optional; see `dpjax.experiments.sweep.lower_bounds`."""
 
     @property
     def any_distribution(self) -> bool:
@@ -137,7 +137,7 @@ def on_line(concepts: Any, x: Array) -> Array:
 
 
 class Hard(ConceptClass, Protocol):
-    """A class that tells on which examples it is hard to learn, for `dpjax ask`; see `dpjax.experiments.workloads`."""
+    """A class that tells on which examples it is hard to learn, for `dpjax ask`; see `dpjax.advice.workloads`."""
 
     def hard(self, alpha: float) -> Any:
         """By name, pairs of a distribution and of targets (None for the class's own) where error alpha is hard."""

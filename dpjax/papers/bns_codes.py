@@ -19,7 +19,7 @@ from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.evidence.traced import Leaky
-from dpjax.experiments.bands import Exponent, fit_exponent
+from dpjax.experiments.statistics.bands import Exponent, fit_exponent
 from dpjax.learners import KLN, GenericLearner, Independent, PointLearner
 from dpjax.learners.columns import for_concepts
 from dpjax.sanitizers import PointCounts

@@ -15,9 +15,9 @@ from dpjax.concepts.outside import describe
 from dpjax.core.checks import InputError
 from dpjax.core.documents import parse_json
 from dpjax.core.files import read_bytes
-from dpjax.experiments.build import LEARNERS, Builder
-from dpjax.experiments.packed import require_tables
-from dpjax.experiments.spec import spec_of
+from dpjax.experiments.config.builder import LEARNERS, Builder
+from dpjax.experiments.config.packed import require_tables
+from dpjax.experiments.config.to_spec import spec_of
 from dpjax.tables import places
 from dpjax.tables.columns import predicted
 from dpjax.tables.grids import Placing

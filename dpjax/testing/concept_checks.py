@@ -11,7 +11,7 @@ from scipy.stats import binom
 from dpjax.concepts import Domain, Hypothesis
 from dpjax.core import wide
 from dpjax.core.checks import InputError
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.testing.faces import require_frozen
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.samples import Samples, few_elements, targets_of, task_for, with_domain

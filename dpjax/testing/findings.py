@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.experiments.build import own_frames
+from dpjax.experiments.config.builder import own_frames
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
 Check = Callable[[Any], str | None]

@@ -14,11 +14,11 @@ import numpy as np
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import tiles
-from dpjax.experiments.cells import digest_of
-from dpjax.experiments.identity import digest
-from dpjax.experiments.task import Task
-from dpjax.experiments.trial import Trial, point
+from dpjax.experiments.run import tiles
+from dpjax.experiments.run.cells import digest_of
+from dpjax.experiments.identity.describe import digest
+from dpjax.experiments.sweep.task import Task
+from dpjax.experiments.run.trial import Trial, point
 from dpjax.testing.findings import Failed, Skipped, require
 from dpjax.testing.objects import Written
 from dpjax.testing.samples import task_for

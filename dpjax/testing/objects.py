@@ -9,7 +9,7 @@ from typing import Any
 from dpjax.audit import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.build import ANY, CONCEPTS, Builder, imported
+from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
 _MEMBERS = {

@@ -17,9 +17,9 @@ from dpjax.concepts.base import columns_of
 from dpjax.concepts.distributions import from_weights
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
-from dpjax.experiments.build import Builder
-from dpjax.experiments.config import TaskTable, task_of
-from dpjax.experiments.task import Task
+from dpjax.experiments.config.builder import Builder
+from dpjax.experiments.study.toml import TaskTable, task_of
+from dpjax.experiments.sweep.task import Task
 
 CAPACITY = 64
 

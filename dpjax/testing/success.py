@@ -10,8 +10,9 @@ from scipy.stats import binom
 from dpjax.core import keys
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import errors, tiles
-from dpjax.experiments.trial import Trial, point
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.run import tiles
+from dpjax.experiments.run.trial import Trial, point
 from dpjax.testing.findings import Skipped, require
 from dpjax.testing.under_test import LearnerUnderTest
 
@@ -63,6 +64,6 @@ def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tupl
     block(0)
     blocks = max(_LEAST, int(subject.seconds / max(time.perf_counter() - begin, 1e-6)))
     found = np.concatenate([block(i) for i in range(0, trials, _BLOCK)[:blocks]])
-    numbers = not (errors.bins(found) == errors.INVALID).any()
+    numbers = not (error_bins.bins(found) == error_bins.INVALID).any()
     require(numbers, "errors in [0, 1]", "others", "check concepts.error and the hypotheses")
-    return len(found), int(errors.successes(found, ALPHA).sum())
+    return len(found), int(error_bins.successes(found, ALPHA).sum())

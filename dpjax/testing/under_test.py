@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners.base import require_learner
 from dpjax.testing.objects import Written
 from dpjax.testing.samples import CAPACITY, Samples, task_for

@@ -7,10 +7,10 @@ import pytest
 from dpjax import cli
 from dpjax.concepts import Domain, Points
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.asking import ask
-from dpjax.experiments.lower_bounds import lower_bound
-from dpjax.experiments.racing import Measure
-from dpjax.experiments.workloads import hard_tasks
+from dpjax.advice.ask import ask
+from dpjax.experiments.sweep.lower_bounds import lower_bound
+from dpjax.advice.race import Measure
+from dpjax.advice.workloads import hard_tasks
 from dpjax.learners import KLN, StablePoints
 
 MINE = """
@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts import Hypothesis, Points, distributions
 from dpjax.core.types import Neighboring
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners.base import OfClass
 
 

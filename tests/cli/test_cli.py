@@ -15,7 +15,7 @@ from dpjax import cli
 from dpjax.cli import arguments
 from dpjax.cli.arguments import COMMANDS
 from dpjax.cli.parsing import parse
-from dpjax.experiments.study import Search, Study
+from dpjax.experiments.sweep.sweep import Search, Study
 
 
 def dpjax(*arguments, **options):

@@ -14,8 +14,8 @@ from dpjax.concepts.listing import matrix_of
 from dpjax.concepts.tree import generators
 from dpjax.core.checks import InputError
 from dpjax.dimensions import Dimension, families
-from dpjax.experiments.build import CONCEPTS, Builder
-from dpjax.experiments.matrices import read_matrix
+from dpjax.experiments.config.builder import CONCEPTS, Builder
+from dpjax.experiments.config.matrix_file import read_matrix
 
 
 def answer(capsys, *words):

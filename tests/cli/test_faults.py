@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dpjax import cli
-from dpjax.experiments.results import Result
+from dpjax.experiments.results.result import Result
 
 CODE = """
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ import pytest
 
 from dpjax import cli
 from dpjax.core.logs import plain
-from dpjax.experiments.printed import Screen, Table
+from dpjax.core.screen import Screen, Table
 
 ESCAPE = "\x1b[31mred\x1b[0m \u202e\x9b1m"
 NAME = f"votes:bug: [bold]x[/bold] [/] {ESCAPE}"

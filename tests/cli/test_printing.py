@@ -11,7 +11,7 @@ import pytest
 from dpjax import cli
 from dpjax.cli import arguments, curve, printing, streams
 from dpjax.core.types import Accuracy
-from dpjax.experiments.study import Search
+from dpjax.experiments.sweep.sweep import Search
 
 NUMBERS = ("19642", "0.1234567", "1e-06", "(1219, 1328]")
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpjax import cli
-from dpjax.experiments.store import Store
+from dpjax.experiments.store.store import Store
 from tests.reports.conftest import make_audit, make_claim, make_study
 from tests.reports.reading import Page
 

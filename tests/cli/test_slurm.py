@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpjax import cli
-from dpjax.experiments.cluster import Dask
+from dpjax.experiments.study.dask_cluster import Dask
 from tests.experiments import fast
 from tests.experiments.test_work import contents
 

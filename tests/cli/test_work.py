@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from dpjax import cli
-from dpjax.experiments.store import Store, versions
+from dpjax.experiments.store.store import Store, versions
 from tests.experiments import fast
 from tests.experiments.test_work import contents
 

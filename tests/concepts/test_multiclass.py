@@ -11,9 +11,9 @@ import dpjax as dp
 from dpjax.concepts import Finite, Hypothesis, Multiclass, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
-from dpjax.experiments.build import CONCEPTS, Builder
-from dpjax.experiments.spec import spec_of
-from dpjax.experiments.task import Task
+from dpjax.experiments.config.builder import CONCEPTS, Builder
+from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction
 
 MATRIX = np.unique(np.random.default_rng(1).integers(0, 6, (12, 7)), axis=0)

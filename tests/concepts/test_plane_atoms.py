@@ -6,7 +6,7 @@ import pytest
 
 from dpjax.concepts import ConvexPolygons, Hypothesis, PlaneAtoms, UniformPlane
 from dpjax.core.checks import InputError
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 
 POINTS, WEIGHTS = [(3, 4), (90, 2), (50, 50), (0, 100)], [1, 2, 3, 10]
 LAW = PlaneAtoms.of(100, POINTS, WEIGHTS)

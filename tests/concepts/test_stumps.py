@@ -8,7 +8,7 @@ import pytest
 from dpjax.concepts import Cube, Hypothesis, ProductCube, Stumps, UniformCube
 from dpjax.core import wide
 from dpjax.core.checks import InputError
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 
 
 def all_of(concepts):

@@ -10,7 +10,7 @@ from dpjax.concepts import distributions as make
 from dpjax.concepts.votes import Votes
 from dpjax.core import wide
 from dpjax.core.checks import InputError
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 
 LINE = Thresholds(Domain(10))
 

@@ -24,7 +24,7 @@ from dpjax.concepts import (
 from dpjax.concepts import tree_generators as trees
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import (
     KLN,
     BitReduction,

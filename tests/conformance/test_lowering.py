@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import tiles
-from dpjax.experiments.trial import Trial, point
+from dpjax.experiments.run import tiles
+from dpjax.experiments.run.trial import Trial, point
 from dpjax.testing.samples import task_for
 
 PLATFORMS = ("cuda", "rocm", "tpu")

@@ -23,8 +23,8 @@ from dpjax.concepts import distributions as make
 from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import (
     KLN,
     BitReduction,

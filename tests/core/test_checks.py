@@ -9,7 +9,7 @@ import pytest
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
-from dpjax.experiments.build import PersonsFault
+from dpjax.experiments.config.builder import PersonsFault
 
 
 def test_the_message_says_what_where_and_what_to_do():

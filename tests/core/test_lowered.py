@@ -7,7 +7,7 @@ import pytest
 from jax.extend.core import jaxpr_as_fun, jaxprs_in_params
 
 from dpjax.core.lowered import lowered
-from dpjax.experiments.program import digest
+from dpjax.experiments.identity.program import digest
 from dpjax.laws import Categorical
 
 X = jnp.arange(6.0)

@@ -9,7 +9,7 @@ import pytest
 
 from dpjax.core.checks import InputError
 from dpjax.core.retrying import retry
-from dpjax.experiments import program
+from dpjax.experiments.identity import program
 
 
 def attempt(given, state):

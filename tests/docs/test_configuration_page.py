@@ -10,9 +10,9 @@ import pytest
 from dpjax.cli.arguments import LearnCommand
 from dpjax.cli.parsing import parse
 from dpjax.core.checks import InputError
-from dpjax.experiments import config
-from dpjax.experiments.config import Range
-from dpjax.experiments.study import Search, Study
+from dpjax.experiments.study import toml
+from dpjax.experiments.study.toml import Range
+from dpjax.experiments.sweep.sweep import Search, Study
 
 SMALL = {"task": {"concepts": "Points(16)"}, "learners": {"ERM": "ERM"}}
 WIDE = SMALL | {"search": {"n_min": 1, "n_max": 2**20}}
@@ -35,8 +35,8 @@ def page():
 def study(heading, name, value):
     place = PLACES[heading]
     if place is None:
-        return config.study_of(SMALL | {name: value})
-    return config.study_of(WIDE | {place: {**WIDE.get(place, {}), name: value}})
+        return toml.study_of(SMALL | {name: value})
+    return toml.study_of(WIDE | {place: {**WIDE.get(place, {}), name: value}})
 
 
 def test_every_key_has_a_meaning(page):
@@ -71,13 +71,13 @@ def test_ranges(heading, name, span):
 
 
 def test_defaults(page):
-    plain = config.study_of(SMALL)
-    shown = {key.strip("`"): default.strip('`"') for key, _, default, *_ in configuration.rows(config.SweepTable)}
+    plain = toml.study_of(SMALL)
+    shown = {key.strip("`"): default.strip('`"') for key, _, default, *_ in configuration.rows(toml.SweepTable)}
     assert plain.k == (int(shown["k"]),) and plain.epsilon == (float(shown["epsilon"]),)
     for name in ("delta", "n", "trials", "points", "fit_from"):
         assert str(getattr(plain, name)) == shown[name]
     assert (shown["alpha"], shown["beta"]) == (str(plain.accuracy.alpha), str(plain.accuracy.beta))
-    found = {key.strip("`"): default.strip("`") for key, _, default, *_ in configuration.rows(config.SearchTable)}
+    found = {key.strip("`"): default.strip("`") for key, _, default, *_ in configuration.rows(toml.SearchTable)}
     assert found == {name: str(value) for name, value in vars(Search()).items()}
     assert plain.search == Search() and plain.seed == Study.seed
 
@@ -85,7 +85,7 @@ def test_defaults(page):
 def test_examples_are_files_that_run(page, root):
     for name, text in re.findall(r"```toml\n# configs/([\w.-]+)\n(.*?)```", page, re.DOTALL):
         assert (root / "configs" / name).read_text() == text and tomllib.loads(text)
-    assert len(config.load(root / "configs/demo.toml").lines) == 16
+    assert len(toml.load(root / "configs/demo.toml").lines) == 16
     assert isinstance(parse(["learn", "a.csv", str(root / "configs/breast-cancer.toml")]), LearnCommand)
 
 

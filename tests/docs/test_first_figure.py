@@ -6,8 +6,8 @@ import re
 import pytest
 
 from dpjax.cli import curve
-from dpjax.experiments import config
-from dpjax.experiments.rows import exponents, theory
+from dpjax.experiments.study import toml
+from dpjax.experiments.run.rows import exponents, theory
 from dpjax.plots import read_metadata
 
 SHOWN = re.compile(r"!\[[^]]*\]\(([^)]*/figures/[^)]*)\)")
@@ -16,7 +16,7 @@ SHOWN = re.compile(r"!\[[^]]*\]\(([^)]*/figures/[^)]*)\)")
 @pytest.fixture(scope="module")
 def study(root):
     path = re.search(r"^demo:.*\n.* curve (\S+) ", (root / "Makefile").read_text(), re.MULTILINE)[1]
-    return config.study_of(config.read_toml(root / path), ())
+    return toml.study_of(toml.read_toml(root / path), ())
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])

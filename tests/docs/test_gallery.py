@@ -7,7 +7,7 @@ import gallery
 import pytest
 
 from dpjax.cli.arguments import COMMANDS
-from dpjax.experiments.reports import about, command_of, write_page
+from dpjax.papers.pages import about, command_of, write_page
 from dpjax.plots import read_metadata
 from dpjax.plots.lines import Line, Panel, plot_lines
 

@@ -10,10 +10,10 @@ import pytest
 import results
 
 from dpjax.core.documents import unsealed
-from dpjax.experiments import columns
-from dpjax.experiments.queue import Queue
-from dpjax.experiments.results import Result
-from dpjax.experiments.store import Store
+from dpjax.experiments.results import columns
+from dpjax.experiments.store.queue import Queue
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.store.store import Store
 from dpjax.plots import read_metadata
 
 OWN = """

@@ -11,7 +11,7 @@ import pytest
 
 from dpjax import cli
 from dpjax.cli.statuses import Status
-from dpjax.experiments.engine import Engine
+from dpjax.experiments.run.engine import Engine
 
 STUDY = ("curve", "--concepts", "Points(16)", "--n", "8", "16", "--trials", "8", "--formats")
 OWN = """

@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dpjax.experiments.engine import Engine
-from dpjax.experiments.results import Result
-from dpjax.experiments.run import prepare
-from dpjax.experiments.standing import standing
-from dpjax.experiments.store import Store
+from dpjax.experiments.run.engine import Engine
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.run import prepare
+from dpjax.experiments.store.standing import standing
+from dpjax.experiments.store.store import Store
 from tests.experiments import fast
 from tests.experiments.test_work import contents
 
@@ -37,7 +37,7 @@ sys.exit(main(["work", sys.argv[1], "--alone", "--json", "--import", "tests.expe
 DASK = """
 import sys
 from tests.experiments import fast
-from dpjax.experiments.cluster import Dask
+from dpjax.experiments.study.dask_cluster import Dask
 if __name__ == "__main__":
     elsewhere = Dask("local", workers=2, imports=("tests.experiments.fast",))
     fast.study({cells}, trials={trials}, learners={learners}).run(sys.argv[1], quiet=True, elsewhere=elsewhere)

@@ -30,7 +30,7 @@ def test_a_study_runs_and_searches_without_a_theorem(tmp_path):
 
 
 def test_exponents_without_a_theorem():
-    from dpjax.experiments.rows import exponents
+    from dpjax.experiments.run.rows import exponents
 
     row = {"learner": "few", "epsilon": 1.0, "confidence": 0.95, "exponent_of_k": None, "theorem": None}
     stars = [row | {"k": k, "n_low": 90 * k, "n_high": 100 * k} for k in (1, 10)]

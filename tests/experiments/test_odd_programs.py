@@ -14,9 +14,9 @@ import hashlib, json, os, sys
 from dataclasses import dataclass
 import jax, jax.numpy as jnp, numpy as np
 from dpjax.concepts import Hypothesis
-from dpjax.experiments.engine import Engine, host_devices
-from dpjax.experiments.store import Store
-from dpjax.experiments.study import Study
+from dpjax.experiments.run.engine import Engine, host_devices
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.sweep import Study
 from tests.experiments import fast
 
 host_devices(int(sys.argv[2]))

@@ -12,7 +12,7 @@ import pytest
 from jax.extend.core import Primitive
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.program import digest
+from dpjax.experiments.identity.program import digest
 
 OPERATION = Primitive("of_a_test")
 OPERATION.def_abstract_eval(lambda x, **_: x)

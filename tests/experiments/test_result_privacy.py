@@ -4,7 +4,7 @@ import json
 
 import dpjax as dp
 from dpjax.baselines import ERM
-from dpjax.experiments.results import Result
+from dpjax.experiments.results.result import Result
 from dpjax.plots.selection import select
 
 POINTS = dp.Points(dp.Domain(8))

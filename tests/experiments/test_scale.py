@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpjax.experiments.run import prepare
-from dpjax.experiments.store import Store
+from dpjax.experiments.run.run import prepare
+from dpjax.experiments.store.store import Store
 from tests.experiments import fast
 
 REPOSITORY = Path(__file__).parents[2]

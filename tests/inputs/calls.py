@@ -9,9 +9,9 @@ import jax
 import numpy as np
 
 import dpjax as dp
-from dpjax.experiments.comparisons import pairs
-from dpjax.experiments.paired import difference
-from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.results.comparisons import pairs
+from dpjax.experiments.statistics.paired_difference import difference
+from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.learners.representations import PointBuckets
 from dpjax.sanitizers import Hierarchy, PointCounts
 

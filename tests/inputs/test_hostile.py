@@ -22,14 +22,19 @@ from dpjax.cli import merge, status
 from dpjax.cli.arguments import MergeCommand, StatusCommand
 from dpjax.core.checks import InputError
 from dpjax.core.documents import unsealed
-from dpjax.experiments import cell_files, config, packed, queue, sources, written
-from dpjax.experiments.across import compare_stores
-from dpjax.experiments.matrices import read_matrix
-from dpjax.experiments.results import Result
-from dpjax.experiments.run import run
-from dpjax.experiments.standing import standing
-from dpjax.experiments.store import BrokenCell, Store
-from dpjax.experiments.study import Search, Study
+from dpjax.experiments.store import cell_file
+from dpjax.experiments.study import toml
+from dpjax.experiments.config import packed
+from dpjax.experiments.store import queue
+from dpjax.experiments.identity import code_digest
+from dpjax.experiments.store import file_schemas
+from dpjax.experiments.results.compare_devices import compare_stores
+from dpjax.experiments.config.matrix_file import read_matrix
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.run import run
+from dpjax.experiments.store.standing import standing
+from dpjax.experiments.store.store import BrokenCell, Store
+from dpjax.experiments.sweep.sweep import Search, Study
 from tests.experiments import fast
 from tests.inputs import hostile
 
@@ -50,7 +55,7 @@ def source(tmp_path_factory):
     """The folder of a study of two learners."""
     folder = tmp_path_factory.mktemp("hostile") / "source"
     with pytest.MonkeyPatch.context() as patch:  # modules that other tests wrote and imported leave no digest
-        patch.setattr(sources, "_STARTED", float("inf"))
+        patch.setattr(code_digest, "_STARTED", float("inf"))
         study().run(folder, quiet=True)
     return folder
 
@@ -99,7 +104,7 @@ def readers(folder, source):
     yield "tables", lambda: [getattr(Result.load(folder), name).to_pylist() for name in TABLES]
     yield "differences", lambda: Result.load(folder).differences("learner").to_pylist()
     yield "n_star_at", lambda: Result.load(folder).n_star_at([0.2]).to_pylist()
-    yield "study", lambda: written.read_study(folder)
+    yield "study", lambda: file_schemas.read_study(folder)
     yield "standing", lambda: replace(standing(folder), per_hour=None)
     yield "failures", lambda: queue.Queue(folder).failures()
     yield "store", lambda: Store(folder, read_only=True).status()
@@ -111,7 +116,7 @@ def readers(folder, source):
 
 def known(data):
     """The entries that a result has; others change nothing."""
-    return {name: data.get(name) for name in written.ResultFile.model_fields}
+    return {name: data.get(name) for name in file_schemas.ResultFile.model_fields}
 
 
 def joined(answer):
@@ -240,13 +245,13 @@ def test_a_claim_of_the_future_is_stale(tmp_path):
 
 def foreign(path, table):
     """A table with the digests of a cell, under a cell's name."""
-    text, by = cell_files.canonical({"n": 10}), json.dumps({"dpjax": "0"})
+    text, by = cell_file.canonical({"n": 10}), json.dumps({"dpjax": "0"})
     rows = {}
     for name in table.column_names:
         column = table[name].to_numpy()
         rows[name] = column if column.dtype != object else np.zeros(len(column), np.int64)
-    about = {"config": text, "versions": by, "content": cell_files._content(text, by, rows)}
-    named = path / cell_files.file_name(cell_files.hash_of(text), len(table))
+    about = {"config": text, "versions": by, "content": cell_file._content(text, by, rows)}
+    named = path / cell_file.file_name(cell_file.hash_of(text), len(table))
     pq.write_table(table.replace_schema_metadata({f"dpjax.{key}": value for key, value in about.items()}), named)
     return named
 
@@ -258,22 +263,22 @@ def foreign(path, table):
 ])  # fmt: skip
 def test_foreign_tables(columns, tmp_path):
     with pytest.raises(BrokenCell):
-        cell_files.load(foreign(tmp_path, pa.table(columns)))
+        cell_file.load(foreign(tmp_path, pa.table(columns)))
 
 
 def test_a_table_that_unpacks_to_gigabytes(tmp_path, monkeypatch):
     path = foreign(tmp_path, pa.table({"outcome": pa.array(np.zeros(1 << 20, np.int64))}))
-    assert len(cell_files.load(path)) == 1 << 20
-    monkeypatch.setattr(cell_files, "_MOST_BYTES", 1 << 22)
+    assert len(cell_file.load(path)) == 1 << 20
+    monkeypatch.setattr(cell_file, "_MOST_BYTES", 1 << 22)
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *_, **__: pytest.fail("read"))
     with pytest.raises(BrokenCell, match="bytes of rows"):
-        cell_files.load(path)
+        cell_file.load(path)
 
 
 def test_outcomes_that_no_study_has():
     for rows in ({}, {"outcome": np.zeros(3, np.int64)}, {"outcome": np.array([126], np.uint8)}):
         with pytest.raises(BrokenCell, match="outcome"):
-            cell_files.outcomes_of(rows)
+            cell_file.outcomes_of(rows)
 
 
 @pytest.mark.parametrize("name", [
@@ -319,10 +324,10 @@ def test_arrays_that_unpack_to_gigabytes(monkeypatch):
     bomb = {"array": "|b1", "shape": [1 << 19], "data": zipped(1 << 19)}
     data = {"task": {"concepts": "Points(16)", "targets": bomb}, "learners": ["KLN"]}
     with pytest.raises(InputError, match="target"):  # small enough to be unpacked, and no targets
-        config.study_of(data)
+        toml.study_of(data)
     monkeypatch.setattr(packed, "unpacked", lambda table: pytest.fail("unpacked"))
     with pytest.raises(InputError, match="1572864 bytes"):
-        config.study_of({**data, "learners": {"a": bomb, "b": bomb}})
+        toml.study_of({**data, "learners": {"a": bomb, "b": bomb}})
 
 
 @pytest.mark.parametrize("table", [
@@ -372,7 +377,7 @@ def test_configurations(source):
         for what, changed in hostile.replaced(document, seed=3, each=each, values=NONSENSE):
             tried, long = tried + 1, False
             try:
-                config.study_of(changed, IMPORTS).to_dict()
+                toml.study_of(changed, IMPORTS).to_dict()
             except InputError as error:
                 long = len(str(error)) > 10_000
             except Exception as error:

@@ -18,7 +18,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence.boosting import FirstLabel, OneLabelAnElement
 from dpjax.evidence.learners import learner_target
-from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, EmpiricalLearner, Independent, ParityLearner, PointLearner, database
 from dpjax.learners.base import OfClass
 from dpjax.learners.kln import KLNPlan

@@ -11,7 +11,7 @@ from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Multiclass, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, Confident, Independent, PointLearner, database
 from dpjax.theory import boosting
 from tests.trials import successes

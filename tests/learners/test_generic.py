@@ -18,8 +18,8 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.hard import hard_splits
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.hard_tasks import hard_splits
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import GenericLearner, database
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized

@@ -11,8 +11,8 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.candidates import candidates
-from dpjax.experiments.hard import hard_elements
+from dpjax.advice.candidates import candidates
+from dpjax.experiments.sweep.hard_tasks import hard_elements
 from dpjax.learners import GenericLearner, database
 from dpjax.learners.generic import JOINT
 from dpjax.sanitizers import Hierarchy, PointCounts, RecursiveQuantiles

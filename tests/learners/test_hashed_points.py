@@ -11,7 +11,7 @@ from dpjax.concepts import distributions as make
 from dpjax.concepts.hashing import Hash
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import HashedPoints, column_errors
 from dpjax.learners.representations import PointBuckets
 from dpjax.theory import points as theory

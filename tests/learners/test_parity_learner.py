@@ -20,7 +20,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import bucket, down
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence import learner_target
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ParityLearner, database
 from dpjax.learners.parity_learner import _dealt, lead
 from dpjax.theory import parities as theory

@@ -14,8 +14,8 @@ from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.experiments.hard import hard_polygon
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.hard_tasks import hard_polygon
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners.polygons import PolygonLearner
 from dpjax.mechanisms.cover import Gain, Literals, Saturating, cover_plan
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut

@@ -15,7 +15,7 @@ from dpjax.concepts import distributions as make
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, HashedPoints, Independent, PointLearner, RepresentationLearner, database
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
 from dpjax.learners.representations.base import Fixed, errors_of_labels

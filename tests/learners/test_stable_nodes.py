@@ -7,7 +7,7 @@ import pytest
 from dpjax.concepts import Domain, Points, Thresholds, Tree, distributions, tree_generators
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import StableNodes, StablePoints, database
 from dpjax.theory.points import stable_points
 from tests.trials import successes

@@ -14,7 +14,7 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import PointLearner, StablePoints, database
 from dpjax.learners.stable_points import count_cells
 from dpjax.theory import points as theory

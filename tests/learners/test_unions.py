@@ -16,7 +16,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence import learner_target
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners.unions import UnionLearner, measured_rounds, rows_of_rounds
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.triangles.pieces import Pieces

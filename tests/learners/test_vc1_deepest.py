@@ -13,8 +13,8 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.hard import gapped_thresholds, hard_thresholds
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.hard_tasks import gapped_thresholds, hard_thresholds
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_improper import FEWEST
 from dpjax.mechanisms.median import rank_quality

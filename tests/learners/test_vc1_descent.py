@@ -10,8 +10,8 @@ from scipy.stats import binom, gamma
 from dpjax.concepts import distributions
 from dpjax.concepts import tree_generators as trees
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.hard import hard_tree, wrong_children
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.hard_tasks import hard_tree, wrong_children
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ProperVC1
 from dpjax.theory import vc1 as theory
 from tests.trials import successes

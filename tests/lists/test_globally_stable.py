@@ -7,8 +7,8 @@ import pytest
 import dpjax as dp
 from dpjax.concepts import Finite, distributions
 from dpjax.dimensions import families
-from dpjax.experiments.stability import stability
-from dpjax.experiments.task import Task
+from dpjax.papers.measured_stability import stability
+from dpjax.experiments.sweep.task import Task
 from dpjax.lists import GloballyStable
 from dpjax.lists.version_spaces import block_bits
 from dpjax.theory import global_stability as theory

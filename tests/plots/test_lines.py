@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.papers.pages import about, figure_path, options, table
 from dpjax.plots import read_metadata
 from dpjax.plots.files import house_style
 from dpjax.plots.lines import Line, Panel, _draw, _figure, plot_lines

@@ -8,7 +8,7 @@ import pytest
 from dpjax.cli.arguments import TrialCommand
 from dpjax.cli.parsing import parse
 from dpjax.core.checks import InputError
-from dpjax.experiments.results import Result
+from dpjax.experiments.results.result import Result
 from dpjax.reports import study_page
 from dpjax.reports.measurements import missing
 from dpjax.reports.toml import as_toml

@@ -8,7 +8,7 @@ import pytest
 
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.hard import hard_splits
+from dpjax.experiments.sweep.hard_tasks import hard_splits
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import Hierarchy, worst_gap
 

@@ -2,9 +2,9 @@
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.asking import Asked
-from dpjax.experiments.lower_bounds import LowerBound
-from dpjax.experiments.racing import Entry, Goal, Star
+from dpjax.advice.ask import Asked
+from dpjax.experiments.sweep.lower_bounds import LowerBound
+from dpjax.advice.race import Entry, Goal, Star
 from scripts import ask
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpjax.experiments.reports import about
+from dpjax.papers.pages import about
 from dpjax.papers import bns_table as multi_table
 
 

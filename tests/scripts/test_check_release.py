@@ -9,7 +9,7 @@ import pytest
 import yaml
 from packaging.version import Version
 
-from dpjax.experiments.canonical import series_of
+from dpjax.experiments.store.canonical import series_of
 
 MODULES = ["dpjax/__init__.py", "dpjax/core/keys.py"]
 DATA = ["dpjax/py.typed", "dpjax/templates/slurm/submit.sh"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.reports import table
+from dpjax.papers.pages import table
 
 QUICK = ("KLN", "ERM", "ParityLearner")
 

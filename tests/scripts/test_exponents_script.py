@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpjax.experiments.results import Result
-from dpjax.experiments.rows import exponents
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.rows import exponents
 from tests.plots.conftest import make_result
 
 

@@ -4,7 +4,7 @@ from math import ceil, log
 
 import pytest
 
-from dpjax.experiments.hard import hard_bits, hard_label
+from dpjax.experiments.sweep.hard_tasks import hard_bits, hard_label
 from dpjax.theory import kln
 
 

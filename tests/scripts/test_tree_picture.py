@@ -5,7 +5,7 @@ import pytest
 
 from dpjax.concepts import tree_generators
 from dpjax.core.checks import InputError
-from dpjax.experiments.reports import about
+from dpjax.papers.pages import about
 from dpjax.plots import read_metadata
 from scripts.tree_picture import plot_tree, tree_places
 

@@ -14,7 +14,7 @@ from dpjax.concepts import Domain, Finite, Points
 from dpjax.concepts import distributions as make
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.task import Task
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN
 from dpjax.theory import erm, kln, points, search, thresholds
 from tests.trials import successes

@@ -1,0 +1,1 @@
+"""Which learner? The answer of `dpjax ask`."""

@@ -1,0 +1,248 @@
+"""Which learners learn a class: the public ones and a person's own, with the variants that are worth asking."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+from dpjax.accounting.splits import COMPOSITIONS
+from dpjax.concepts.base import line_of
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
+from dpjax.experiments.config.builder import LEARNERS, Builder, kind_of, public_names
+from dpjax.experiments.config.signatures import hints_of
+from dpjax.learners.base import require_learner
+from dpjax.learners.independent import Independent
+
+_PUBLIC = replace(LEARNERS, rooms=("dpjax.learners",))
+_MOST_SQUARED = 1 << 8  # concepts of a matrix whose differences are listed
+_TOLD = ("concepts", "k", "domain", "neighboring", "queries")  # what the class and the question say already
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner of k concepts by name, or None and the reason why there is none."""
+
+    name: str
+    learner: Any = None
+    reason: str | None = None
+
+    @property
+    def family(self) -> Any:
+        """What is equal for learners that differ in the composition of their k runs only."""
+        return _composed(self.learner, "basic") if _composes(self.learner) else self.learner
+
+
+def candidates(
+    concepts: Any, k: int, own: Mapping[str, Any] | Sequence[Any] = (), *, only: Sequence[str] = (),
+    neighboring: Neighboring = Neighboring.REPLACE_ONE, imports: Sequence[str] = (),
+) -> list[Candidate]:  # fmt: skip
+    """The learners of k concepts of a class under a relation, and for other public learners why they are none.
+
+    A learner class says by an optional classmethod ``candidates(concepts, k)`` which of its instances are worth asking.
+    Without it they are made from ``concepts`` and ``k`` and, for each further parameter without a default, from every
+    public object of the parameter's type that can be made of the class, such as every sanitizer. Classes that run
+    another learner are left to the person. What learns one column is run k times by `Independent`; all compositions are
+    candidates.
+
+    Args:
+      own: further learners by name, or a list of them: instances, classes, functions k -> learner, or a text as in a
+        study such as "module:Name(...)".
+      only: names of public learners; by default all.
+      imports: modules that texts may use.
+    """
+    checks.integer("k", k, 1, 1 << 16)
+    public = public_names(_PUBLIC)
+    for name in only:
+        checks.choice("only", name, public)
+    known = Builder(tuple(imports), _given(concepts, k), {"neighboring": neighboring})
+    found: list[Candidate] = []
+    for name, kind in public.items():
+        if not only or name in only:
+            found += _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
+    for name, one in _named(own).items():
+        found += _own(name, one, concepts, k, known, neighboring)
+    return found
+
+
+def _given(concepts: Any, k: int) -> dict[str, Any]:
+    """Values of parameters by name that the class tells."""
+    given = {"concepts": concepts, "domain": concepts.domain, "k": k}
+    if isinstance(size := getattr(line_of(concepts), "size", None), int):
+        given["bits"] = max(1, (size - 1).bit_length())
+    if hasattr(concepts, "xor") and concepts.size <= _MOST_SQUARED:
+        given["queries"] = concepts.xor()
+    return given
+
+
+def _of_kind(
+    name: str, kind: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring
+) -> Iterator[Candidate]:
+    """The candidates of a learner class."""
+    if (own := getattr(kind, "candidates", None)) is not None:
+        try:
+            made = [Candidate(words(one), one) for one in own(concepts, k)]
+        except InputError as error:
+            made = [Candidate(name, reason=str(error))]
+    else:
+        made = list(_ways(name, kind, known))
+    for one in made:
+        if one.learner is None:
+            yield one
+        else:
+            yield from _for_question(one.learner, concepts, k, neighboring)
+
+
+def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
+    """Every way to make one from the known values and from public parts."""
+    hints = hints_of(kind)
+    free = [
+        key for key, one in inspect.signature(kind).parameters.items()
+        if one.default is one.empty and one.kind in _NAMED and key not in known.given
+    ]  # fmt: skip
+    kinds = {key: kind_of(hints.get(key)) for key in free}
+    if missing := [key for key, found in kinds.items() if found is None or found is LEARNERS]:
+        wrapped = kinds[missing[0]] is LEARNERS
+        what = "runs another learner" if wrapped else f"has no default for {', '.join(missing)}"
+        yield Candidate(name, reason=f'{what}: name it, such as "{name}({missing[0]}=...)"')
+        return
+    parts = [[*_parts(kinds[key], known)] for key in free]
+    for chosen in product(*parts):
+        text = f"{name}({', '.join(one.name for one in chosen)})" if chosen else name
+        if wrong := [one.reason for one in chosen if one.reason]:
+            yield Candidate(text, reason=wrong[0])
+            continue
+        values = {key: one.learner for key, one in zip(free, chosen, strict=True)}
+        yield _made(text, partial(known.make, "learner", name, kind, values))
+
+
+def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
+    """Every public object of a kind, or why the class has none."""
+    for name, found in public_names(kind).items():
+        required = [key for key, one in inspect.signature(found).parameters.items() if one.default is one.empty]
+        if missing := [key for key in required if key not in known.given]:
+            yield Candidate(name, reason=f"{name} needs {', '.join(missing)}")
+        else:
+            yield _made(name, partial(known.make, "learner", name, found, {}))
+
+
+def _made(name: str, make: Callable[[], Any]) -> Candidate:
+    try:
+        return Candidate(name, make())
+    except InputError as error:
+        return Candidate(name, reason=str(error))
+
+
+def _for_question(learner: Any, concepts: Any, k: int, neighboring: Neighboring) -> Iterator[Candidate]:
+    """The learner under this relation for k concepts, with all compositions."""
+    try:
+        require_learner(learner)
+        fitting = _of_class(_under(learner, neighboring), concepts)
+        made = [*_of_k(fitting, k)]
+    except InputError as error:
+        yield Candidate(words(learner), reason=str(error))
+        return
+    for one in made:
+        yield Candidate(words(one), one)
+
+
+def _of_class(learner: Any, concepts: Any) -> Any:
+    if learner.concepts != concepts:
+        given = f"{type(learner).__name__} of {learner.concepts!r}"
+        raise InputError("learner", f"one of {concepts!r}", given, "build it with the class that is asked about")
+    return learner
+
+
+def _under(learner: Any, neighboring: Neighboring) -> Any:
+    """The learner under a relation; InputError if it has another one only."""
+    if learner.neighboring is neighboring:
+        return learner
+    if "neighboring" in _fields(learner):
+        return replace(learner, neighboring=neighboring)
+    raise InputError("neighboring", neighboring.value, learner.neighboring.value, "take another learner")
+
+
+def _of_k(learner: Any, k: int) -> Iterator[Any]:
+    own = getattr(learner, "for_concepts", None)
+    if own is None and k == 1:
+        yield learner
+    elif own is None or (k > 1 and _composes(learner)):
+        first = Independent(learner, k) if own is None else own(k)
+        for composition in getattr(first, "compositions", COMPOSITIONS):
+            try:
+                yield _composed(first, composition)
+            except InputError:  # zCDP is not defined for runs that spend delta
+                continue
+    else:
+        yield own(k)
+
+
+def _own(name: str, given: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring) -> Iterator[Candidate]:
+    """The candidates of what a person gives; a learner with a composition keeps it."""
+    kind = given if isinstance(given, type) else None
+    if isinstance(given, str):
+        found, parenthesis = known.find("learner", given.partition("(")[0].strip(), LEARNERS), "(" in given
+        kind = found if isinstance(found, type) and not parenthesis else None
+        given = known.build("learner", given, LEARNERS) if kind is None else kind
+    elif kind is None and callable(given) and not hasattr(given, "learn"):
+        given = given(k)
+    if kind is not None:
+        of_kind = _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
+        for one in of_kind:
+            plain = one.name.removeprefix(kind.__name__)
+            yield one if plain == one.name else replace(one, name=name + plain)
+        return
+    require_learner(given)
+    if _composes(given) and hasattr(given, "for_concepts"):
+        yield Candidate(name, _of_class(_under(given, neighboring), concepts).for_concepts(k))
+    else:
+        found = [*_for_question(given, concepts, k, neighboring)]
+        yield from (replace(one, name=name if len(found) == 1 else one.name) for one in found)
+
+
+def _named(own: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    if isinstance(own, Mapping):
+        return dict(own)
+    return {one if isinstance(one, str) else getattr(one, "__name__", None) or words(one): one for one in own}
+
+
+def _merged(name: str, found: Iterable[Candidate]) -> list[Candidate]:
+    """One line for a learner all of whose variants are refused for one reason."""
+    every = list(found)
+    if every and not any(one.learner is not None for one in every) and len({one.reason for one in every}) == 1:
+        return [Candidate(name, reason=every[0].reason)]
+    return every
+
+
+def _composes(learner: Any) -> bool:
+    return {"composition", "k"} <= _fields(learner)
+
+
+def _composed(learner: Any, composition: str) -> Any:
+    return replace(learner, composition=composition)
+
+
+def _fields(learner: Any) -> set[str]:
+    return {one.name for one in dataclasses.fields(learner)} if dataclasses.is_dataclass(learner) else set()
+
+
+def words(learner: Any) -> str:
+    """A learner as a study names it: its class, and the fields that neither the class nor a default tells."""
+    name = type(learner).__name__
+    if not dataclasses.is_dataclass(learner):
+        return name
+    parts = []
+    for one in dataclasses.fields(learner):
+        value = getattr(learner, one.name)
+        if one.name in _TOLD or value == one.default:
+            continue
+        text = words(value) if dataclasses.is_dataclass(value) else str(value)
+        parts.append(text if dataclasses.is_dataclass(value) else f"{one.name}={text}")
+    return f"{name}({', '.join(parts)})" if parts else name
+
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -1,0 +1,1 @@
+"""Studies and objects from text, and back."""

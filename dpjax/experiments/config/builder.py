@@ -1,0 +1,398 @@
+"""Builds objects from their configuration: a name, public in dpjax or ``module:object``, and arguments.
+
+concepts = {use = "Points", domain = "2**32"}     or     concepts = "Points(2**32)"
+
+A parameter annotated as a function or a class takes the name of one: binary = "KLN", binary = "module:function".
+"""
+
+import importlib
+import inspect
+import sys
+import traceback
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from dpjax.concepts.domain import Domain
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.config.calls import call
+from dpjax.experiments.config.matrix_file import is_matrix_file, read_class, read_matrix
+from dpjax.experiments.config.names import PACKAGES, denoted, is_value, public_module, values_of
+from dpjax.experiments.config.numbers import whole_number
+from dpjax.experiments.config.packed import unpacked
+from dpjax.experiments.config.signatures import hints_of, is_callable, kinds_of, makers_of, words_of
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a name without a module prefix may stand for.
+
+    rooms: modules with public names. noun: for messages. members: those of the objects that the name makes; () for any
+    value, see `names.is_value`, or anything with the members of another kind. read: what makes one of a file of labels,
+    where the path of such a file may stand in place of a name.
+    """
+
+    rooms: tuple[str, ...]
+    noun: str
+    members: tuple[str, ...] = ()
+    read: Callable[[Path], Any] | None = None
+
+    def made_by(self, found: Any) -> bool:
+        """Whether a call of ``found`` makes one: a class with these members, or a function annotated to return one."""
+        return not (isinstance(found, type) and _abstract(found)) and any(map(self.has, values_of(found)))
+
+    def has(self, thing: Any) -> bool:
+        """Whether a class, or an object, has the members of this kind."""
+        if self.members:
+            return all(hasattr(thing, member) for member in self.members)
+        return is_value(thing) or any(kind.has(thing) for kind in _NOUNS)
+
+
+CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict",), read_class)
+DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), "a distribution", ("draw", "total"))
+LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), "a Learner", ("learn", "plan"))
+TASKS = Kind(("dpjax.experiments.sweep.hard_tasks",), "a Task", ("draw", "draw_targets"))
+SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", ("plan",))
+LISTS = Kind(("dpjax.lists",), "a list learner", ("names", "plan"))
+REPRESENTATIONS = Kind(("dpjax.learners.representations",), "a representation", ("draw", "errors", "member"))
+CODES = Kind(("dpjax.attacks.codes",), "a fingerprinting code", ("generate", "trace"))
+MATRICES = Kind(("dpjax.dimensions.families",), "a matrix", read=read_matrix)
+_NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS, CODES
+ANY = Kind(tuple(room for kind in _NOUNS[:-1] for room in kind.rooms), "a dataclass or an array")
+_OF_PARAMETER = {"matrix": MATRICES}
+"""What names stand for in the arguments of parameters of these names; in those of others, for `ANY`."""
+
+
+class NotImportedError(InputError):
+    """Code of a module that no --import names. modules: all such modules of a configuration."""
+
+    modules: tuple[str, ...] = ()
+
+
+def _abstract(kind: Any) -> bool:
+    return getattr(kind, "_is_protocol", False) or inspect.isabstract(kind)
+
+
+class PersonsFault(InputError):
+    """An error inside user code: ``trace`` is the traceback from the first frame of that code."""
+
+    def __init__(self, name: str, error: BaseException):
+        self.trace = own_frames(error)
+        given = f"{type(error).__name__}: {error}"
+        super().__init__(name, "code that runs", given, "correct it; its traceback is above")
+
+    def __reduce__(self) -> Any:
+        return InputError, (str(self),), vars(self)  # pickled without the error, which may not be picklable
+
+
+def own_frames(error: BaseException) -> str:
+    """The traceback without the frames of dpjax and of Python's import system."""
+    package = str(Path(__file__).parents[1])
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((package, "<frozen importlib"))
+    ]  # fmt: skip
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return "Traceback (most recent call last, code from outside only):\n" + "".join(lines)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds objects.
+
+    Args:
+      imports: user modules that may be used, as named by ``--import``. No other module is imported; see `names`.
+      given: values for parameters of these names that have no default and are not in the configuration, such as
+        ``concepts``; positional arguments skip them.
+      instead: the same for parameters with a default, which it replaces; positional arguments do not skip these.
+      trusted: whether a person wrote every text for this call, so that functions without annotations may be called.
+    """
+
+    imports: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+    instead: Mapping[str, Any] = field(default_factory=dict)
+    trusted: bool = False
+
+    def knowing(self, **given: Any) -> "Builder":
+        """A copy with further values for parameters."""
+        return replace(self, given={**self.given, **given})
+
+    def free(self, found: Any) -> list[str]:
+        """The parameters of a class or function that positional arguments fill, in order."""
+        own = inspect.signature(found).parameters.items()
+        return [key for key, one in own if one.kind in _NAMED and not (key in self.given and one.default is one.empty)]
+
+    def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
+        """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; other values as is.
+
+        A class and a matrix may be given by the path of a file of labels.
+        name: used in error messages. kind: what unprefixed names stand for. Raises InputError for unknown names and
+        arguments, `PersonsFault` for an error in user code.
+        """
+        if isinstance(spec, str):
+            if kind.read is not None and is_matrix_file(spec):
+                return kind.read(Path(spec))
+            spec = call(name, spec)
+        if not isinstance(spec, Mapping):
+            return spec
+        if "fields" in spec:
+            return self._literal(name, spec, kind)
+        if "array" in spec or "bytes" in spec:
+            return unpacked(spec)
+        if "name" in spec:
+            return self.function(name, str(spec["name"]), kind)
+        if "use" not in spec:
+            raise InputError(name, "a table with use = NAME", f"keys {', '.join(map(str, spec)) or 'none'}", "add use")
+        arguments = {key: value for key, value in spec.items() if key not in ("use", "arguments")}
+        return self._make(name, self.find(name, str(spec["use"]), kind), spec, arguments, kind)
+
+    def make(self, name: str, path: str, found: Any, values: Mapping[str, Any]) -> Any:
+        """An object of a class or function, written ``path`` in messages, from some values and those that are given."""
+        return self._make(name, found, {"use": path}, dict(values), ANY)
+
+    def find(self, name: str, path: str, kind: Kind = ANY) -> Any:
+        """The object named by "Name" or "module:object", of those that `names.denoted` allows; it is not called."""
+        module, colon, inner = path.partition(":")
+        packages = (*PACKAGES, *self.imports, *(["dpjax"] * self.trusted))
+        if not colon:
+            return denoted(name, _public(name, path, kind), path, path, packages)
+        return denoted(name, self._module(name, module), inner, path, packages)
+
+    def function(self, name: str, path: str, kind: Kind = ANY) -> Any:
+        """A class or function that dpjax will call, named by ``path``: see `names`.
+
+        kind: of what it returns; for `ANY` a function of the user's that is annotated to return something.
+        """
+        found = self.find(name, path, kind)
+        outside = not getattr(found, "__module__", "dpjax").startswith("dpjax.")
+        returned = [made for made in values_of(found) if made is not type(None)]
+        if not (kind.made_by(found) or (kind is ANY and outside and returned)):
+            raise _unfit(name, path, found, kind)
+        return found
+
+    def _module(self, name: str, module: str) -> Any:
+        if module in self.imports:
+            return imported(module)
+        if f"{module}.py" in self.imports:
+            raise InputError("import", f"the module's name, {module}", f"{module}.py", "leave out .py")
+        if module.split(".")[0] == "dpjax":
+            if (public := public_module(module)) is None:
+                kinds = f"a module in {', '.join(PACKAGES)}"
+                raise InputError(name, kinds, repr(module), "a configuration names the objects of these only")
+            return public
+        if not all(part.isidentifier() for part in module.split(".")):
+            raise InputError(name, "Name or module:object", repr(module), "check the name")
+        if module == "__main__":
+            advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
+            raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
+        raise NotImportedError(
+            name, "a module named by --import", repr(module),
+            f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
+            f"imports=[{module!r}]): a configuration alone runs no code",
+        )  # fmt: skip
+
+    def _make(self, name: str, found: Any, spec: Mapping[str, Any], named: dict, kind: Kind) -> Any:
+        path, positional = str(spec["use"]), list(spec.get("arguments", ()))
+        if not callable(found):
+            if positional or named:
+                raise InputError(name, "no arguments for an object", repr(path), "leave them out")
+            return found
+        if not (kind.made_by(found) or self.trusted):
+            if not positional and not named and kind.members and kind.has(found) and not isinstance(found, type):
+                return found
+            raise _unfit(name, path, found, kind)
+        outside = not getattr(found, "__module__", "dpjax").startswith("dpjax")
+        try:
+            signature, hints = inspect.signature(found), hints_of(found)
+        except (ValueError, TypeError):
+            kinds = "a class or function with a signature"
+            raise InputError(name, kinds, repr(path), "wrap it in a function") from None
+        open_ = self.free(found)
+        every = [key for key, one in signature.parameters.items() if one.kind in _NAMED]
+        if len(open_) < len(positional) <= len(every):  # what is known is given all the same
+            open_ = every
+        if len(positional) > len(open_):
+            raise InputError(name, words_of(path, signature), f"{len(positional)} arguments", "give fewer")
+        named = {**dict(zip(open_, positional, strict=False)), **named}
+        anything = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+        for key in named:
+            if key not in signature.parameters and not anything:
+                checks.choice(f"{name}.{key}", key, [*signature.parameters])
+        values = {
+            key: self._value(f"{name}.{key}", value, hints.get(key), _OF_PARAMETER.get(key, ANY))
+            for key, value in named.items()
+        }
+        for key, one in signature.parameters.items():
+            known = self.given if one.default is one.empty else self.instead
+            if key in known:
+                values.setdefault(key, known[key])
+        required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
+        if missing := [key for key in required if key not in values]:
+            if makers := makers_of(path, found):
+                raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
+            raise InputError(name, words_of(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
+        try:
+            return found(**values)
+        except InputError:
+            raise
+        except checks.RAISED as error:
+            if outside:
+                raise PersonsFault(name, error) from error
+            raise InputError(
+                name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
+            ) from error
+
+    def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
+        """What `spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
+        if isinstance(value, list):
+            return tuple(self._literal(f"{name}[{i}]", one) for i, one in enumerate(value))
+        if not isinstance(value, Mapping):
+            return value
+        if "fields" in value:
+            found, own = self.find(name, str(value["use"])), dict(value["fields"])
+            if not (isinstance(found, type) and is_value(found) and kind.made_by(found)):
+                raise _unfit(name, str(value["use"]), found, kind)
+            hints = hints_of(found)
+            made = {
+                key: self._literal(f"{name}.{key}", one, _returned(hints.get(key), ANY)) for key, one in own.items()
+            }
+            try:
+                return found(**made)
+            except InputError:
+                raise
+            except Exception as error:
+                given, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
+                raise InputError(name, f"{value['use']} with {', '.join(own)}", given, advice) from error
+        if "enum" in value:
+            members = self.find(name, str(value["enum"]))
+            if not (isinstance(members, type) and issubclass(members, Enum)):
+                raise InputError(name, "an Enum", repr(value["enum"]), "check the name")
+            return members[checks.choice(f"{name}.member", value["member"], members.__members__)]
+        if "set" in value:
+            return frozenset(self._literal(name, one) for one in value["set"])
+        if "float" in value:
+            return float(value["float"])
+        return self.build(name, value, kind)
+
+    def _value(self, name: str, value: Any, hint: Any, kind: Kind = ANY) -> Any:
+        """A configuration value converted to the type of its parameter. kind: what names stand for."""
+        if isinstance(value, Mapping) and _TABLES & value.keys():
+            return self.build(name, value, _returned(hint, kind) if "name" in value else kind)
+        kinds = kinds_of(hint)
+        if Domain in kinds and not isinstance(value, Domain):
+            return Domain(checks.integer(name, whole(name, value), 1, 2**64))
+        for own in kinds:
+            if isinstance(own, type) and issubclass(own, Enum):
+                known = {member.value: member for member in own} | {member.name: member for member in own}
+                return value if isinstance(value, own) else known[checks.choice(name, value, map(str, known))]
+        if int in kinds and isinstance(value, str | float) and not (isinstance(value, float) and float in kinds):
+            return whole(name, value)
+        if str in kinds and isinstance(value, str):
+            return value
+        if isinstance(value, str) and "(" not in value and any(map(is_callable, kinds)):
+            return self.function(name, value.strip(), _returned(hint, kind))
+        if isinstance(value, str):
+            if kind.read is not None and is_matrix_file(value):
+                return kind.read(Path(value))
+            noun = value.partition("(")[0].partition(".")[0] in public_names()
+            return self.build(name, value) if noun or ":" in value or "(" in value else value
+        if isinstance(value, list | tuple):
+            return tuple(self._value(f"{name}[{i}]", one, None) for i, one in enumerate(value))
+        return value
+
+
+_TABLES = {"use", "fields", "array", "bytes", "name"}
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _returned(hint: Any, kind: Kind) -> Kind:
+    """The kind of what functions return that an annotation asks for; ``kind`` if it asks for none, or names no kind."""
+    returned = [made for own in kinds_of(hint) if is_callable(own) for made in get_args(own)[-1:]]
+    return next(filter(None, map(kind_of, returned)), kind)
+
+
+def import_from_here() -> None:
+    """Puts the working directory on the path of imports, where a console script does not have it."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+
+
+def imported(module: str) -> Any:
+    """A user module, imported with the working directory on the path. `PersonsFault` for an error in its code."""
+    import_from_here()
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            advice = "run in the folder that holds it, or put that folder on PYTHONPATH"
+            raise InputError("import", "a module that can be found", repr(module), advice) from None
+        raise PersonsFault(f"module {module}", error) from error
+    except checks.RAISED as error:
+        raise PersonsFault(f"module {module}", error) from error
+
+
+def whole(name: str, value: Any) -> Any:
+    """A whole number from a number or an expression such as 2**32; InputError with this name."""
+    try:
+        return whole_number(value)
+    except ValueError as error:
+        raise InputError(name, "a whole number such as 4294967296 or 2**32", repr(value), "correct it") from error
+
+
+def parameters(found: Any) -> dict[str, Any]:
+    """The parameters of a class or function by name, with their annotations."""
+    hints = hints_of(found)
+    return {name: hints.get(name) for name in inspect.signature(found).parameters}
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """The kind whose public names stand for objects of an annotated type, that of the type's package; None if none."""
+    package = getattr(hint, "__module__", "").rpartition(".")[0]
+    return next((kind for kind in _NOUNS if package in kind.rooms), None)
+
+
+def concepts_of(learner: Any) -> str | None:
+    """The name of the concept class in a learner's annotation, if it names exactly one."""
+    kind = parameters(learner).get("concepts")
+    return kind.__name__ if public_names(CONCEPTS).get(getattr(kind, "__name__", "")) is kind is not None else None
+
+
+@cache
+def public_names(kind: Kind = ANY) -> dict[str, Any]:
+    """All names that a configuration may use for this without a module prefix; none of what makes no certain class."""
+    found: dict[str, Any] = {}
+    for room in kind.rooms:
+        for key, value in vars(importlib.import_module(room)).items():
+            own = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
+            if callable(value) and own and kind.made_by(value) and not all(map(_abstract, values_of(value))):
+                found.setdefault(key, value)
+    return found
+
+
+def _public(name: str, path: str, kind: Kind) -> Any:
+    """The public objects of a kind, of which ``path`` names one."""
+    names = public_names(kind)
+    if path.partition(".")[0] not in names:
+        try:
+            checks.choice(name, path, names)
+        except InputError as error:
+            elsewhere = f"{error.advice} (elsewhere: module:{path})"
+            raise InputError(name, error.expected, error.given, elsewhere) from None
+    return types.SimpleNamespace(**names)
+
+
+def _unfit(name: str, path: str, thing: Any, kind: Kind) -> InputError:
+    """The error for a name whose object is not called, since it makes nothing of the kind that its place asks for."""
+    if isinstance(thing, type):
+        given, advice = f"{path}, which makes something else", "correct the name"
+    elif callable(thing):
+        given = f"{path}, which is not annotated to return one"
+        advice = f"annotate what it returns, def {path.partition(':')[2] or path}(...) -> ...:, or correct the name"
+    else:
+        given, advice = f"{path}, of type {type(thing).__name__}", "correct the name"
+    return InputError(name, f"a class or function that makes {kind.noun}", given, advice)

@@ -1,0 +1,1 @@
+"""What values, programs and code are, as digests that a store can trust."""

@@ -1,0 +1,1 @@
+"""Trials, cells and studies run."""

@@ -1,0 +1,290 @@
+"""Outcomes of keyed trials at one point: read from the store if present, computed otherwise."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.store.canonical import canonical, cell_hash, versions
+from dpjax.experiments.store.cell_file import outcomes_of
+from dpjax.experiments.identity.describe import code_of, digest, label
+from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
+from dpjax.experiments.run.device import threads
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.task import Task
+from dpjax.experiments.run.tiles import Program, arguments_of, capacity, shape_of, traced
+from dpjax.experiments.run.trial import Point, Trial, point
+from dpjax.learners import Learner
+
+_CHECKPOINT_SECONDS = 1.0
+APART = ("guess", "search")
+"""Purposes whose trials at different n are independent, since the next n depends on earlier outcomes."""
+
+
+class Executor(Protocol):
+    """What computes trials; see `engine.Engine`. Several threads may ask at the same time."""
+
+    def tiles(
+        self, program: Program, task: Task, point: Point, seed: int, first: int, last: int
+    ) -> Generator[NDArray[np.uint8]]:
+        """Yields the outcomes of trials first, ..., last - 1 in order, some at a time.
+
+        first, last: multiples of ``program.block``.
+        """
+
+    @property
+    def device_kind(self) -> str:
+        """Of the devices that compute, part of a result's identity."""
+
+    @property
+    def device(self) -> Any:
+        """A device of this kind, by which sizes of tiles and blocks are chosen."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a study, in plain numbers.
+
+    purpose: use of the trials. Two purposes share no trial, so a searched n is measured on new trials.
+    """
+
+    learner: Learner
+    task: Task
+    k: int
+    n: int
+    epsilon: float
+    delta: float
+    alpha: float
+    beta: float
+    purpose: str = "curve"
+
+    def __post_init__(self):
+        if isinstance(self.learner, type):
+            name = self.learner.__name__
+            raise InputError("learner", "an instance", f"the class {name}", f"call it: {name}(concepts)")
+        checks.members("learner", self.learner, ("concepts", "plan", "learn"), "see dpjax.learners.base.Learner")
+        try:
+            hash(self.learner)
+        except TypeError as error:
+            raise InputError(
+                "learner", "a frozen dataclass whose fields are equal by value and can be hashed",
+                f"{type(self.learner).__name__} ({error})", "use tuples for lists, and leaves of the plan for arrays",
+            ) from error  # fmt: skip
+        if self.learner.concepts != self.task.concepts:
+            raise InputError(
+                "learner", f"one of the task's class, {self.task.concepts}",
+                f"{type(self.learner).__name__} of {self.learner.concepts}", "build it with task.concepts",
+            )  # fmt: skip
+
+    @cached_property
+    def learner_digest(self) -> str:
+        """What the learner is, 64 hexadecimal digits."""
+        return digest(self.learner, "learner")
+
+    @cached_property
+    def code(self) -> tuple[Any, ...]:
+        """The learner's classes and functions, see `identity.code_of`."""
+        return code_of(self.learner)
+
+    def below(self, guarantee: Guarantee | None) -> LowerBound | None:
+        """The largest lower bound on the rows of every learner that is as private, and succeeds on every distribution;
+        for label noise, every agnostic one. Delta is 0 for a guarantee without. None without privacy."""
+        if guarantee is None:
+            return None
+        privacy = Privacy(self.epsilon, self.delta if guarantee.delta else 0.0)
+        accuracy = Accuracy(self.alpha, self.beta)
+        return lower_bound(self.task, self.k, privacy, accuracy, neighboring=guarantee.neighboring)
+
+    def plan(self) -> Any:
+        """The learner's plan for these numbers, n among them, on the host."""
+        learner: Any = self.learner
+        return learner.plan(Privacy(self.epsilon, self.delta), Accuracy(self.alpha, self.beta), self.n)
+
+    def trials_of(self) -> dict[str, Any]:
+        """The data that, with the seed, determine the keys of the trials.
+
+        Neither learner nor epsilon nor, outside of searches, n: trial t has the same targets, examples and randomness
+        of the learner for all of them, so that differences are paired.
+        """
+        of_task = {"task": self.task.digest, "purpose": self.purpose}
+        return of_task | ({"n": self.n} if self.purpose in APART else {})
+
+    @property
+    def identity(self) -> bytes:
+        """The hash of `trials_of`."""
+        return _identity(self.trials_of())
+
+    def key_of(self, seed: int, trial: int) -> jax.Array:
+        """The key of one trial; `Trial` and `Task.draw` take it from there."""
+        return trial_key(seed, self.trials_of(), trial)
+
+
+def trial_key(seed: int, of: dict[str, Any], trial: int) -> jax.Array:
+    """The key of trial ``trial``, from the result of `Setting.trials_of`, under the root ``seed``."""
+    numbers = np.frombuffer(_identity(of)[:8], ">u4").astype(np.uint32)
+    return keys.of_trial(keys.of_point(keys.root(seed), numbers), jnp.uint32(trial))
+
+
+def _identity(of: dict[str, Any]) -> bytes:
+    return hashlib.sha256(canonical(of).encode()).digest()
+
+
+def digest_of(plan: Any) -> str:
+    """Digest of a plan's structure and leaves, bitwise: it changes if a planner changes its numbers."""
+    digest = hashlib.sha256(str(jax.tree.structure(plan)).encode())
+    for leaf in jax.tree.leaves(plan):
+        array = np.asarray(leaf)
+        digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def program_of(setting: Setting, device: Any, plan: Any = None) -> tuple[Program, Point]:
+    """The program of a setting's trials, traced now, and the point that it is given; plan: the setting's, if known."""
+    plan = setting.plan() if plan is None else plan
+    where = point(setting.identity, setting.n, plan, setting.alpha, setting.task)
+    return traced(Trial(setting.learner, setting.k, capacity(setting.n)), setting.task, where, device), where
+
+
+class _Once:
+    """Values by key, each made once, by the first of several threads that asks for it."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, Any] = {}
+        self._locks: dict[Any, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            own = self._locks.setdefault(key, threading.Lock())
+        with own:
+            if key not in self._values:
+                self._values[key] = make()
+            return self._values[key]
+
+
+class Cells:
+    """The trials of settings, from a store and an engine. Each plan is made once, each program traced once.
+
+    Several threads may use it, for different settings or the same.
+
+    Args:
+      store: where outcomes are saved, every second and whenever computation stops.
+      engine: what computes the missing ones.
+      seed: root of all keys.
+      progress: called with the number of trials just computed; if it raises, computation stops there.
+      saved: called whenever trials were stored.
+    """
+
+    def __init__(
+        self, store: Store, engine: Executor, seed: int, progress: Callable[[int], None] = lambda trials: None,
+        saved: Callable[[], None] = lambda: None,
+    ):  # fmt: skip
+        self.store, self.engine, self.seed, self.progress, self.saved = store, engine, seed, progress, saved
+        self._plans, self._programs, self._computing = _Once(), _Once(), _Once()
+
+    def counts(self, setting: Setting, trials: int) -> dict[str, int]:
+        """Of the first trials, ``trials`` rounded up to whole blocks: "trials", "successes" and "no_answers", those
+        where a hypothesis abstains."""
+        block = self._program(setting).block
+        found = self.outcomes(setting, -(-trials // block) * block)
+        good, silent = error_bins.successes(found, setting.alpha), error_bins.silent(found)
+        return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
+
+    def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
+        """The first ``trials`` trials, one byte each, see `errors`. Whole blocks are computed and stored.
+
+        Raises InputError if an error is not a number in [0, 1].
+        """
+        config, where = self.config(setting), self._point(setting)
+        with self._computing.get(cell_hash(config), threading.Lock):
+            stored = self.store.read(config)
+            found = np.zeros(0, np.uint8) if stored is None else outcomes_of(stored)
+            block = config["block"]
+            first, last = len(found) // block * block, -(-trials // block) * block
+            if first < last:
+                found = self._compute(setting, where, config, found[:first], last)
+        found = found[:trials]
+        if (wrong := error_bins.bins(found) == error_bins.INVALID).any():
+            raise InputError(
+                "error", "a number in [0, 1] of each hypothesis", f"another one in trial {int(np.argmax(wrong))}",
+                "rerun that trial: the class's error or the learner's hypothesis is not a number",
+            )  # fmt: skip
+        return found
+
+    def config(self, setting: Setting) -> dict[str, Any]:
+        """Everything that the outcomes of a setting depend on, as canonical data; its hash names the cell.
+
+        The budget and beta enter through the plan only: a learner that ignores epsilon has one cell for all values.
+        """
+        program = self._program(setting)
+        trial, learner = program.trial, program.trial.learner
+        return {
+            "trials": setting.trials_of(), "seed": self.seed, "n": setting.n, "k": setting.k,
+            "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": program.tile, "block": program.block,
+            "learner": {"class": label(learner), "digest": setting.learner_digest},
+            "plan": digest_of(self._plan(setting)), "program": program.digest,
+            "device": self.engine.device_kind + self._threads(program),
+            "versions": versions(),
+        }  # fmt: skip
+
+    def cell(self, setting: Setting) -> str:
+        """The hash that names the setting's cell in the store."""
+        return cell_hash(self.config(setting))
+
+    def guarantee(self, setting: Setting) -> Guarantee | None:
+        """The guarantee of the setting's plan; None without privacy."""
+        learner: Any = setting.learner
+        return learner.guarantee(self._plan(setting))
+
+    def _plan(self, setting: Setting) -> Any:
+        numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
+        return self._plans.get((setting.learner_digest, setting.code, *numbers), setting.plan)
+
+    def _point(self, setting: Setting) -> Point:
+        return point(setting.identity, setting.n, self._plan(setting), setting.alpha, setting.task)
+
+    def _program(self, setting: Setting) -> Program:
+        """Traced once for a learner's description and code, not for what compares equal to it."""
+        where, rows = self._point(setting), capacity(setting.n)
+        shape = shape_of(arguments_of(setting.task, where, 0))
+        key = (setting.learner_digest, setting.code, setting.task.class_digest, setting.k, rows, shape)
+        return self._programs.get(key, lambda: program_of(setting, self.engine.device, self._plan(setting))[0])
+
+    def _threads(self, program: Program) -> str:
+        """Of a CPU, where numbers depend on them."""
+        return f" threads={threads()}" if program.threaded and self.engine.device.platform == "cpu" else ""
+
+    def _compute(
+        self, setting: Setting, where: Point, config: dict, found: NDArray[np.uint8], last: int
+    ) -> NDArray[np.uint8]:
+        parts, known, saved = [found], len(found), time.monotonic()
+        stream = self.engine.tiles(self._program(setting), setting.task, where, self.seed, known, last)
+        try:
+            for tile in stream:
+                parts.append(tile)
+                self.progress(len(tile))
+                if time.monotonic() - saved > _CHECKPOINT_SECONDS:
+                    self._save(config, parts)
+                    saved = time.monotonic()
+        finally:
+            stream.close()
+            if sum(map(len, parts)) > known:
+                self._save(config, parts)
+        return np.concatenate(parts)
+
+    def _save(self, config: dict, parts: list[NDArray[np.uint8]]) -> None:
+        self.store.write(config, {"outcome": np.concatenate(parts)})
+        self.saved()

@@ -1,0 +1,209 @@
+"""The cost of a study: trials, programs, memory and, from timed tiles, seconds. Nothing is stored or read."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core import keys
+from dpjax.experiments.run.cells import Setting, digest_of, program_of
+from dpjax.experiments.run.engine import Engine
+from dpjax.experiments.run.measuring import STRIDE
+from dpjax.experiments.statistics.sequential_search import Bracket, search
+from dpjax.experiments.sweep.sweep import Line, Study
+from dpjax.experiments.run.tiles import arguments_of, capacity, shape_of, tile_shape
+from dpjax.experiments.run.trial import Trial, point
+
+RULE = (
+    "the search meets its expected counts where a trial fails with probability beta^(n / n*), n* being the theorem's "
+    "number or the end of the grid"
+)
+"""The assumption under which the trials of a search are estimated."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Trials at one point: the number asked for, the whole tiles computed, and the program that computes them."""
+
+    setting: Setting
+    asked: int
+    computed: int
+    program: Any
+
+    @property
+    def work(self) -> int:
+        """Rows times concepts over all its trials."""
+        return self.computed * capacity(self.setting.n) * self.setting.k
+
+
+@dataclass(frozen=True)
+class LineForecast:
+    """Forecast of one curve. shared: an earlier line has the same points, so they are not computed again."""
+
+    line: Line
+    search: tuple[Visit, ...]
+    curve: tuple[Visit, ...]
+    shared: bool
+
+    @property
+    def visits(self) -> tuple[Visit, ...]:
+        """All visited points."""
+        return self.search + self.curve
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Forecast of a study with an empty store.
+
+    lines: the curves in order. programs: number compiled on each device. bytes: the examples and labels of the
+    concurrent trials of the largest program, over all tiles in flight; the learner's own memory is not included.
+    estimated: whether a search makes trials and programs an estimate, see `RULE`.
+    """
+
+    lines: tuple[LineForecast, ...]
+    programs: int
+    bytes: int
+    estimated: bool
+
+    @property
+    def visits(self) -> list[Visit]:
+        """The points that are computed."""
+        return [visit for line in self.lines if not line.shared for visit in line.visits]
+
+    @property
+    def cells(self) -> int:
+        """The number of pieces that workers take, as `dpjax status` counts them: searches and points of all lines."""
+        return sum(bool(line.search) + len(line.curve) for line in self.lines)
+
+    @property
+    def trials(self) -> int:
+        """The number of computed trials, in whole tiles."""
+        return sum(visit.computed for visit in self.visits)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Speed of one learner, from one program: seconds to compile, and rows times concepts per second."""
+
+    learner: str
+    n: int
+    k: int
+    compile_seconds: float
+    per_second: float
+
+
+def forecast(study: Study, in_flight: int | None = None) -> Forecast:
+    """The cost of ``study``. in_flight: number of concurrent tiles, by default two per device."""
+    lines, seen = [], set[Any]()
+    for line in study.lines:
+        found: tuple[Visit, ...] = ()
+        if study.search is not None:
+            found = tuple(_visit(replace(line.setting, n=one.n, purpose="search"), one.trials)
+                          for one in expected_search(line, study).visits)  # fmt: skip
+        points = tuple(_visit(replace(line.setting, n=n), study.trials) for n in line_sizes(line, study))
+        same = tuple((visit.setting.purpose, visit.setting.n, digest_of(visit.setting.plan()), visit.asked)
+                     for visit in found + points)  # fmt: skip
+        identity = (line.setting.learner, line.setting.k, same)
+        lines.append(LineForecast(line, found, points, identity in seen))
+        seen.add(identity)
+    programs = {visit.program: visit for line in lines for visit in line.visits}
+    tiles = in_flight or 2 * jax.local_device_count()
+    largest = max((_bytes(visit.setting) for visit in programs.values()), default=0)
+    return Forecast(tuple(lines), len(programs), tiles * largest, study.search is not None)
+
+
+def line_sizes(line: Line, study: Study) -> tuple[int, ...]:
+    """The sample sizes of a line's curve: given ones, or those around the expected n*."""
+    return study.sizes(_expected(line, study) if study.search is not None else None)
+
+
+def expected_search(line: Line, study: Study) -> Bracket:
+    """The search of a line, with its expected trials under `RULE`."""
+    assert study.search is not None
+    asked, setting, middle = study.search, line.setting, _expected(line, study)
+
+    def evaluate(n: int, trials: int) -> tuple[int, int]:
+        return round(trials * (1 - setting.beta ** (n / middle))), trials
+
+    return search(
+        evaluate, asked.grid(), setting.beta, 1 - asked.confidence, trials=asked.most_trials, gamma=asked.gamma,
+        start=line.expected(), stride=STRIDE,
+    )  # fmt: skip
+
+
+def timed(study: Study, what: Forecast) -> list[Rate]:
+    """A rate for each learner: one tile of its largest point, compiled and run, then run again."""
+    largest: dict[str, Visit] = {}
+    for line in what.lines:
+        for visit in line.visits:
+            known = largest.get(line.line.name)
+            if known is None or visit.work / visit.computed > known.work / known.computed:
+                largest[line.line.name] = visit
+    found = []
+    with Engine(in_flight=1, devices=jax.local_devices()[:1]) as machine:
+        for name, visit in largest.items():
+            setting = visit.setting
+            program, where = program_of(setting, machine.device)
+            spent = []
+            for tile in range(2):
+                begin = time.perf_counter()
+                list(
+                    machine.tiles(
+                        program, setting.task, where, study.seed, tile * program.tile, (tile + 1) * program.tile
+                    )
+                )
+                spent.append(max(time.perf_counter() - begin, 1e-9))
+            work = program.tile * program.trial.capacity * setting.k
+            found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
+    return found
+
+
+def seconds(what: Forecast, rates: list[Rate]) -> float:
+    """Seconds to compile all programs on one device, and to run all trials on all devices at these rates."""
+    compiling, running = _parts(what, rates)
+    return compiling + running / jax.local_device_count()
+
+
+def seconds_per_cell(what: Forecast, rates: list[Rate]) -> float:
+    """Mean seconds of a cell on one device, compilation included; cells that an earlier line has, too, take none."""
+    return sum(_parts(what, rates)) / what.cells
+
+
+def _parts(what: Forecast, rates: list[Rate]) -> tuple[float, float]:
+    """Seconds to compile all programs once, and to run all trials, on one device."""
+    of = {rate.learner: rate for rate in rates}
+    compiling, running, compiled = 0.0, 0.0, set[Any]()
+    for line in what.lines:
+        rate = of[line.line.name]
+        for visit in () if line.shared else line.visits:
+            running += visit.work / rate.per_second
+            if visit.program not in compiled:
+                compiled.add(visit.program)
+                compiling += rate.compile_seconds
+    return compiling, running
+
+
+def _expected(line: Line, study: Study) -> int:
+    assert study.search is not None
+    expected = line.theorem()
+    return study.search.n_max if expected is None else min(max(expected, study.search.n_min), study.search.n_max)
+
+
+def _visit(setting: Setting, asked: int) -> Visit:
+    trial = Trial(setting.learner, setting.k, capacity(setting.n))
+    _, block = tile_shape(trial)
+    where = point(bytes(8), setting.n, setting.plan(), setting.alpha, setting.task)
+    program = (trial, shape_of(arguments_of(setting.task, where, 0)))
+    return Visit(setting, asked, -(-asked // block) * block, program)
+
+
+def _bytes(setting: Setting) -> int:
+    """Bytes of the examples, labels and targets of a block of trials, and of the outcomes of a tile."""
+    trial = Trial(setting.learner, setting.k, capacity(setting.n))
+    tile, block = tile_shape(trial)
+    drawn = jax.eval_shape(
+        lambda key: setting.task.draw(key, np.int32(setting.n), trial.k, trial.capacity), keys.root(0)
+    )
+    return tile + block * sum(int(np.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(drawn))

@@ -1,0 +1,209 @@
+"""Runs a study: n*, the success curve and the theorem's number for every learner, k and epsilon."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.documents import sealed
+from dpjax.core.files import failure, replace_file
+from dpjax.experiments.store.canonical import made_by, versions
+from dpjax.experiments.run.cells import Cells, Executor
+from dpjax.experiments.run.engine import Engine
+from dpjax.experiments.run.items import Item, Record, first_items, first_of, following, listing
+from dpjax.experiments.run.n_star import end_of
+from dpjax.experiments.run.progress import Progress
+from dpjax.experiments.store.queue import LISTING, Queue
+from dpjax.experiments.store.repair import repair as repaired
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.rows import TABLES, Rows, fits, joined, place, rows_of, theory
+from dpjax.experiments.identity.code_digest import code_digest
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.sweep import Line, Study
+from dpjax.experiments.run.work import FAILED, Rules, Worker, threads_for, work
+
+EARLIER = "result.earlier.json"
+
+
+def run(
+    study: Study, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False,
+    rules: Rules | None = None, elsewhere: Callable[[Study, Path], None] | None = None,
+    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
+) -> Result:  # fmt: skip
+    """Measures everything that is not yet stored in ``out``.
+
+    Several lines are measured at the same time: one is compiled while another runs. Other processes may work on the
+    same study in the same folder, see `work`.
+
+    Writes result.json with what is known of the same study, then study.json, and result.json again after every line. A
+    result of another study, or of code that has changed since, is kept as result.earlier.json.
+
+    engine: what computes trials, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
+    quiet: none. rules: see `work.Rules`, by default with `work.threads_for` threads. elsewhere: computes the study's
+    items before this process looks at them, for example `cluster.Dask`. watch: entered with the worker while it works.
+    repair: moves broken files of the store aside, see `Store.repair`.
+
+    A point that raises is recorded with its traceback among the result's failures, and the others go on; it is tried
+    again if the code has changed. Trials whose errors are no numbers are stored as they are, and their point fails
+    again. Raises InputError where the folder cannot be used.
+    """
+    checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
+    out = Path(out)
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(out))
+        machine = stack.enter_context(Engine()) if engine is None else engine
+        seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
+        queue = stack.enter_context(Queue(out))
+        if repair:
+            repaired(store, queue)
+        rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
+        worker = Worker(store, machine, queue, study.seed, rules, seen.trials)
+        config, cells = study.to_dict(), worker.cells
+        found = _known(out)
+        known = _valid(found or {}, config, study, cells)
+        if found is None or _curves(found) - _curves(known):
+            _set_aside(out)
+            if progress is None and not quiet:
+                other = "curves of another study, or of other code, versions or devices"
+                seen.say(f"{out} held {other if found else 'no result that can be read'}: now in {EARLIER}")
+        keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
+        keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
+        prepare(study, out, rules.code)
+        if elsewhere is not None:
+            elsewhere(study, out)
+        stack.enter_context(watch(worker))
+        result = Result(_Lines(study, worker, seen.step, keep).measured(), out)
+        save(result.data, out)
+    return result
+
+
+def prepare(study: Study, out: Path, code: str | None = None) -> None:
+    """Writes study.json, which other processes read, and the list of its items. code: by default `code_digest`."""
+    Queue(out).begin(code or code_digest())
+    replace_file(out / "queue" / LISTING, listing(study))
+    replace_file(out / "study.json", sealed(study.to_dict()))
+
+
+class _Lines:
+    """The lines of a study, each measured as soon as its items are done; the result grows in the order of lines."""
+
+    def __init__(
+        self, study: Study, worker: Worker, step: Callable[[str, int, int], None],
+        keep: Callable[[dict[str, Any]], None],
+    ):  # fmt: skip
+        self.study, self.worker, self.step, self.keep = study, worker, step, keep
+        self._lock = threading.Lock()
+        self._open = {id(line): 0 for line in study.lines}
+        self._about = _about(study, worker.cells)
+        self._kept = self._cost = 0.0
+        self._parts: dict[int, Rows] = {}
+
+    def measured(self) -> dict[str, Any]:
+        """The result as JSON-ready data: the rows of all lines, see `rows.rows_of`, with their fitted exponents."""
+        lines = self.study.lines
+        for line in lines:
+            self._open[id(line)] = len(list(first_of(self.study, line)))
+        self.step("starting", 0, len(lines))
+        if work(self.worker, first_items(self.study), self._ended):
+            self.step("done", len(lines), len(lines))
+        return self._data()
+
+    def _ended(self, item: Item, state: str, found: Record | None) -> None:
+        line = item.line
+        more = len(list(following(item, found))) if state != FAILED and found is not None else 0
+        with self._lock:
+            self._open[id(line)] += more - 1
+            if self._open[id(line)]:
+                return
+        part = rows_of(line, self.study, self.worker.cells, self._failure)
+        with self._lock:
+            self._parts[id(line)] = part
+            self._keep_now_and_then()
+            self.step(str(line), len(self._parts), len(self.study.lines))
+
+    def _keep_now_and_then(self) -> None:
+        """After every line; less often where a long result takes its time to write."""
+        begin = time.monotonic()
+        if begin - self._kept > 20 * self._cost:
+            self.keep(self._data())
+            self._kept = time.monotonic()
+            self._cost = self._kept - begin
+
+    def _failure(self, item: Item) -> Record | None:
+        state, found = self.worker.state(item)
+        return found if state == FAILED else None
+
+    def _data(self) -> dict[str, Any]:
+        parts = [self._parts[id(line)] for line in self.study.lines if id(line) in self._parts]
+        rows = joined(parts)
+        left = len(self.study.lines) - len(parts)
+        return self._about | rows | fits(rows["n_star"], self.study.fit_from) | {"left": left}
+
+
+def _known(out: Path) -> dict[str, Any] | None:
+    """What an earlier run wrote; empty if there is nothing, None if it cannot be read."""
+    try:
+        return Result.load(out).data if os.path.lexists(out / "result.json") else {}
+    except InputError:
+        return None
+
+
+def _set_aside(out: Path) -> None:
+    try:
+        (out / "result.json").replace(out / EARLIER)
+    except OSError as error:
+        raise failure(error, out / EARLIER) from error
+
+
+def _valid(found: dict[str, Any], config: dict[str, Any], study: Study, cells: Cells) -> Rows:
+    """The rows of the same study's curves that have no failure and that the present code would measure the same."""
+    kept = joined([])
+    if found.get("config") != json.loads(json.dumps(config)):
+        return kept
+    for line in study.lines:
+        with suppress(Exception):  # a row that is not complete, or code that raises
+            own = {name: [row for row in found[name] if place(row) == place(line.labels())] for name in TABLES}
+            if not own["failures"] and all(_is_present(name, row, line, cells) for name in own for row in own[name]):
+                for name in TABLES:
+                    kept[name] += own[name]
+    return kept
+
+
+def _curves(data: dict[str, Any]) -> set[tuple[Any, ...]]:
+    """The curves of which a result has rows and no failure."""
+    failed = {place(row) for row in data.get("failures", ())}
+    return {place(row) for name in ("points", "n_star") for row in data.get(name, ())} - failed
+
+
+def _is_present(name: str, row: dict[str, Any], line: Line, cells: Cells) -> bool:
+    """Whether all trials of a row are those of the present code, and so are the theorem's numbers."""
+    if name == "points":
+        return row["cell"] == cells.cell(replace(line.setting, n=row["n"]))
+    same = row | theory(line) == row
+    return same and all(cell == cells.cell(end_of(line.setting, int(n))) for n, cell in row["cells"].items())
+
+
+def _joined(part: dict[str, Any], known: Rows, fit_from: int) -> dict[str, Any]:
+    """The rows of this run so far, and for curves that it has not come to those of an earlier run."""
+    own = {place(row) for name in TABLES for row in part[name]}
+    earlier = {name: [row for row in known[name] if place(row) not in own] for name in TABLES}
+    rows = {name: part[name] + earlier[name] for name in TABLES}
+    seen = {place(row) for name in TABLES for row in earlier[name]}
+    return part | rows | fits(rows["n_star"], fit_from) | {"left": max(0, part["left"] - len(seen))}
+
+
+def save(data: dict[str, Any], out: Path) -> None:
+    """Writes result.json."""
+    replace_file(out / "result.json", sealed(data))
+
+
+def _about(study: Study, cells: Cells) -> dict[str, Any]:
+    return {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
+            "made_by": made_by(), "device": cells.engine.device_kind}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Statistics of trials: searches, intervals, bands, fits, bins of errors."""

@@ -1,0 +1,100 @@
+"""How far a study is, from the names of files alone: what is done, what failed, what runs where, how fast."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpjax.core.documents import unsealed
+from dpjax.core.files import StoreError, names_in, read_file
+from dpjax.core.schemas import check
+from dpjax.experiments.store.queue import LISTING, Claim, Queue
+from dpjax.experiments.store.file_schemas import ListingFile
+
+_AGAIN = "run the study again, or prepare it again"
+_WINDOW = 600.0
+"""Seconds over which the rate is taken."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Cells of a study by state. A search counts as one; points that a search has still to name count as well.
+
+    running: (item, claim, seconds since its last sign of life). waiting: texts of some that nobody has begun.
+    per_hour: cells that were finished in the last ten minutes, as a rate; None if there were none. seconds_left:
+    at this rate.
+    """
+
+    total: int
+    done: int
+    failed: int
+    running: tuple[tuple[str, Claim, float], ...]
+    waiting: tuple[str, ...]
+    per_hour: float | None
+
+    @property
+    def left(self) -> int:
+        """Cells that are neither done nor failed."""
+        return self.total - self.done - self.failed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """See `Standing`."""
+        return None if self.per_hour is None else 3600 * self.left / self.per_hour
+
+
+def standing(root: Path, examples: int = 6) -> Standing | None:
+    """The standing of the study in a store's folder; None if no study was written there."""
+    queue = Queue(root)
+    if (listed := _listed(queue.root / LISTING)) is None:
+        return None
+    done, failed = queue.names()
+    running = tuple(queue.running())
+    busy = {name for name, _, _ in running}
+    total = finished = broken = 0
+    waiting: list[str] = []
+    for item in listed:
+        name, more = item["name"], item["more"]
+        total += 1
+        if name in done:
+            finished += 1
+        elif name in failed:
+            broken += 1
+            continue  # its points are never named
+        elif name not in busy and len(waiting) < examples:
+            waiting.append(item["text"])
+        if more:
+            found = (queue.done(name) or {}) if name in done else {}
+            points = found.get("points", []) if found.get("asked") == item["asked"] else [""] * more  # not named yet
+            total += len(points)
+            finished += sum(point in done for point in points)
+            broken += sum(point in failed and point not in done for point in points)
+    return Standing(total, finished, broken, running, tuple(waiting), _rate(queue.root / "done"))
+
+
+def _listed(path: Path) -> list[dict[str, Any]] | None:
+    try:
+        if (data := read_file(path)) is None:
+            return None
+        check(ListingFile, "items", found := unsealed(data), _AGAIN)
+    except (OSError, ValueError) as error:
+        given = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise StoreError("store", "a study's list of items", given, _AGAIN) from error
+    return found["items"]
+
+
+def _rate(folder: Path) -> float | None:
+    """Files an hour that the folder received lately, by the file system's times."""
+    times = []
+    for name in names_in(folder):
+        try:
+            times.append(os.stat(folder / name).st_mtime)
+        except OSError:
+            continue
+    if not times:
+        return None
+    last = max(times)
+    late = [one for one in times if one > last - _WINDOW]
+    span = max(last - min(late), 1.0) if len(late) > 1 else None
+    return None if span is None or time.time() - last > _WINDOW else 3600 * (len(late) - 1) / span

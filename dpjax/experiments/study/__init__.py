@@ -1,0 +1,1 @@
+"""Studies as people make them: in Python, from files, on clusters."""

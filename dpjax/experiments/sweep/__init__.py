@@ -1,0 +1,1 @@
+"""What is measured: tasks, settings, curves and their sweep."""

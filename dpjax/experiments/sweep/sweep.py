@@ -1,0 +1,401 @@
+"""A study as a value: learners on a task, over k, epsilon and n, as in a TOML file or on the command line."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import product
+from math import log2, prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks, html
+from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.forking import require_not_forked
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.run.cells import Executor, Setting
+from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.sweep.lower_bounds import LowerBound
+from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
+from dpjax.experiments.config.to_spec import spec_of, task_spec
+from dpjax.experiments.sweep.task import Task
+from dpjax.experiments.run.tiles import capacity
+from dpjax.learners.base import Learner
+from dpjax.learners.columns import for_concepts
+
+if TYPE_CHECKING:
+    from dpjax.experiments.run.progress import Progress
+    from dpjax.experiments.run.reproduce import Reproduced
+    from dpjax.experiments.results.result import Result
+    from dpjax.experiments.run.work import Rules
+
+_FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
+LEAST_EPSILON = 1.2e-38
+"""float32 has no smaller normal number."""
+_ACCURACY = Accuracy(0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Settings of the search for n*.
+
+    n_min, n_max: the sample sizes considered. confidence: of each bracket, and of each curve's simultaneous band.
+    steps_per_doubling: grid points between n and 2 n. most_trials: of the search of one curve, which ends earlier if
+    the ends of its bracket are neighbors on the grid.
+    gamma: 0 for n*. With gamma > 0, for quick looks, the result has n within gamma in the place of n*: success is below
+    1 - beta at its lower end and above 1 - beta - gamma at its upper end, and n* may be above both.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.7.
+    """
+
+    n_min: int = 16
+    n_max: int = 2**17
+    gamma: float = 0.0
+    confidence: float = 0.95
+    steps_per_doubling: int = 8
+    most_trials: int = TRIALS
+
+    def __post_init__(self):
+        checks.integer("search.n_min", self.n_min, 1)
+        checks.integer("search.n_max", self.n_max, self.n_min)
+        capacity(self.n_max)
+        checks.integer("search.steps_per_doubling", self.steps_per_doubling, 1, 64)
+        checks.integer("search.most_trials", self.most_trials, 64, 2**32)
+        if not 0 <= checks.number("search.gamma", self.gamma) < 1:
+            raise InputError("search.gamma", "a number in [0, 1)", repr(self.gamma), "choose 0 for n*")
+        checks.probability("search.confidence", self.confidence)
+
+    def grid(self) -> tuple[int, ...]:
+        """The candidate values of n."""
+        return geometric_grid(self.n_min, self.n_max, 2 ** (1 / self.steps_per_doubling))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of a study: a learner by name, with everything but n fixed."""
+
+    name: str
+    setting: Setting
+    largest: int
+
+    def theorem(self) -> int | None:
+        """The theorem's sample size, for all k concepts at once; None if no theorem covers the learner's numbers.
+
+        For a task with noise it is that of the agnostic theorem, None for a learner without one.
+        """
+        return self._theorem[0]
+
+    def why_no_theorem(self) -> str:
+        """Why `theorem` is None: what the learner says; empty if there is one."""
+        return self._theorem[1]
+
+    def provable(self) -> int | None:
+        """`theorem`, or None if its code raises, which a run records."""
+        with suppress(Exception):
+            return self.theorem()
+        return None
+
+    @property
+    def _theorem(self) -> tuple[int | None, str]:
+        learner, noisy = self.setting.learner, self.setting.task.flips is not None
+        size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
+        if not noisy and (size_of := getattr(learner, "sample_size_of", None)) is not None:
+            size = partial(size_of, self.setting.k)
+        if size is None:
+            return None, f"the learner has no {'agnostic ' * noisy}sample size"
+        try:
+            return size(*self._goal), ""
+        except NoTheoremError as error:
+            return None, str(error)
+
+    def guarantee(self) -> Guarantee | None:
+        """The guarantee of the learner's plan, for the theorem's n if it depends on n, else for the study's largest."""
+        learner = self.setting.learner
+        try:
+            plan = learner.plan(*self._goal)
+        except NoTheoremError:
+            plan = learner.plan(*self._goal, self.largest)
+        return learner.guarantee(plan)
+
+    def below(self) -> LowerBound | None:
+        """`Setting.below` for the learner's guarantee."""
+        return self._below
+
+    @cached_property
+    def _below(self) -> LowerBound | None:
+        return self.setting.below(self.guarantee())
+
+    def expected(self) -> float | None:
+        """Where a search for n* begins: the geometric mean of the theorem's n and of the lower bound, as far as there
+        are any; None without a theorem. No data decides it, so it does not affect the search's error."""
+        with suppress(Exception):  # code that raises: the row with the theorem's n says so
+            theorem, below = self.theorem(), self.below()
+            known = [float(n) for n in (theorem, None if below is None else below.n) if n]
+            return None if theorem is None else prod(known) ** (1 / len(known))
+        return None
+
+    @property
+    def _goal(self) -> tuple[Privacy, Accuracy]:
+        setting = self.setting
+        return Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
+
+    def labels(self) -> dict[str, Any]:
+        """The fields that identify the curve in a result."""
+        names = ("k", "epsilon", "delta", "alpha", "beta")
+        return {"learner": self.name} | {name: getattr(self.setting, name) for name in names}
+
+    def __str__(self) -> str:
+        return f"{self.name}, k = {self.setting.k}, epsilon = {self.setting.epsilon:g}"
+
+
+Learners = Mapping[str, Learner | Callable[[int], Learner]] | Sequence[Learner] | Learner
+"""Learners by name, or functions k -> learner by name; or without names, which are then those of their classes."""
+_Reals = float | Sequence[float] | np.ndarray
+_Wholes = int | Sequence[int] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Study:
+    """Success of learners on a task against n, and n*, the smallest n that is enough.
+
+    Args:
+      task: what is learned from which examples.
+      learners: by name, learners of the task's class, or functions k -> learner. A learner of one concept is run for
+        k > 1 as its ``for_concepts`` says, by default k times under optimal composition. A list takes the names of the
+        classes.
+      k, epsilon: one number or several; delta: of the budget.
+      accuracy: alpha, the error that a hypothesis may have, and beta, the probability with which a trial may fail.
+      n: "search" for n* and a curve of ``points`` sizes around it, or the sample sizes of the curves.
+      search: how n* is searched; with n given, None for no search.
+      trials: of each point of a curve.
+      fit_from: the exponent of k is fitted over k >= this.
+      seed: root of all keys, in [0, 2**32).
+
+    Everything is checked when a study is made: InputError.
+    """
+
+    task: Task
+    learners: dict[str, Any]
+    k: tuple[int, ...] = (1,)
+    epsilon: tuple[float, ...] = (1.0,)
+    delta: float = 1e-6
+    accuracy: Accuracy = _ACCURACY
+    n: tuple[int, ...] | Literal["search"] = "search"
+    search: Search | None = None
+    trials: int = 1000
+    points: int = 7
+    fit_from: int = 1
+    seed: int = 0
+    title: str | None = None
+
+    def __init__(
+        self, task: Task, learners: Learners, k: _Wholes = 1, epsilon: _Reals = 1.0, delta: float = delta,
+        accuracy: Accuracy = _ACCURACY, n: _Wholes | Literal["search"] = "search", search: Search | None = None,
+        trials: int = trials, points: int = points, fit_from: int = fit_from, seed: int = seed,
+        title: str | None = None,
+    ):  # fmt: skip
+        for name, value in [*locals().items()][1:]:  # without self
+            object.__setattr__(self, name, value)
+        self._check(learners, k, epsilon, n)
+
+    def _check(self, learners: Any, k: Any, epsilon: Any, n: Any) -> None:
+        """Raises InputError, or sets the fields that may be given in several ways."""
+        require_not_forked()
+        checks.instance("task", self.task, Task, "write Task(concepts, distribution)")
+        checks.instance("accuracy", self.accuracy, Accuracy, "write Accuracy(alpha, beta)")
+        checks.accuracy(self.accuracy.alpha, self.accuracy.beta)
+        checks.delta(self.delta)
+        for name, low, high in (
+            ("seed", 0, 2**32 - 1),
+            ("trials", 1, 2**32),
+            ("points", 1, 1000),
+            ("fit_from", 1, 2**16),
+        ):
+            checks.integer(name, getattr(self, name), low, high)
+        if self.search is not None:
+            checks.instance("search", self.search, Search, "write Search(n_max=...)")
+        fixed: dict[str, Any] = {"learners": _named(learners), "k": _several("k", k, _concepts)}
+        fixed["epsilon"] = _several("epsilon", epsilon, _epsilon)
+        if not isinstance(n, str):
+            fixed["n"] = tuple(sorted(_several("n", n, _rows)))
+        elif n != "search":
+            raise InputError("n", '"search" or sample sizes', repr(n), 'write n="search" or n=[100, 200]')
+        elif self.search is None:
+            fixed["search"] = Search()
+        for name, value in fixed.items():
+            object.__setattr__(self, name, value)
+        if self.search is not None and (room := 1 - self.accuracy.beta) <= (gamma := self.search.gamma):
+            raise InputError("search.gamma", f"below 1 - beta = {room:g}", repr(gamma), "choose a smaller gamma")
+        for line in self.lines:
+            try:
+                line.guarantee()
+                line.theorem()
+            except InputError as error:
+                raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
+            except checks.RAISED:  # code that raises: the run records it for this curve, and measures the others
+                continue
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Every curve of the study."""
+        alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
+        largest = max(self.n) if self.n != "search" else (self.search or Search()).n_max
+        lines = []
+        for name, k, epsilon in product(self.learners, self.k, self.epsilon):
+            numbers = k, 1, epsilon, float(self.delta), alpha, beta
+            lines.append(Line(name, Setting(self._learner(name, k), self.task, *numbers), largest))
+        return lines
+
+    def line(self, learner: str, k: int, epsilon: float) -> Line:
+        """The curve with this name, k and epsilon; InputError if there is none."""
+        checks.choice("learner", learner, self.learners)
+        for name, value, known in (("k", k, self.k), ("epsilon", epsilon, self.epsilon)):
+            if value not in known:
+                raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's lines")
+        return next(one for one in self.lines
+                    if (one.name, one.setting.k, one.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
+
+    def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
+        """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
+
+        Powers of one number, so that curves of different learners have sizes in common and can be compared in pairs.
+        """
+        if self.n != "search":
+            return self.n
+        assert self.search is not None
+        first = round(2 * log2(n_star or self.search.n_min)) - (self.points - 1) // 2
+        chosen = {round(2 ** (i / 2)) for i in range(first, first + self.points)}
+        return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
+
+    def run(
+        self, out: str | Path, *, engine: Executor | None = None, progress: "Progress | None" = None,
+        quiet: bool = False, rules: "Rules | None" = None, elsewhere: Callable[["Study", Path], None] | None = None,
+    ) -> "Result":  # fmt: skip
+        """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
+
+        Run it again after an interruption to go on. Points that raise are among the result's failures.
+
+        Args:
+          out: a folder, made if there is none.
+          engine: what computes, by default all local devices, see `engine.Engine`.
+          progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
+          quiet: True for no such output.
+          rules: a `work.Rules`: a time limit for each cell, whether to try failed ones again, how many at a time.
+          elsewhere: computes the study on other machines first, such as `cluster.Dask("local")`.
+
+        InputError where the folder cannot be used.
+        """
+        from dpjax.experiments.run.run import run
+
+        return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, elsewhere=elsewhere)
+
+    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> "Reproduced":
+        """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
+        from dpjax.experiments.run.reproduce import reproduce
+
+        setting = replace(self.line(learner, k, epsilon).setting, n=_rows(n))
+        return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+
+    def _repr_html_(self) -> str:
+        """The curves for a notebook, with the theorems' sample sizes."""
+        kinds = [html.Column(name, "text" if name == "learner" else "number")
+                 for name in ("learner", "k", "epsilon", "theorem's n")]  # fmt: skip
+        rows = [(one.name, one.setting.k, one.setting.epsilon, one.provable()) for one in self.lines]
+        sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
+        return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
+        learners = {
+            name: {"by_k": {str(k): spec_of(self._learner(name, k), f"learners.{name}") for k in self.k}}
+            for name in self.learners
+        }
+        sweep = {
+            "k": list(self.k), "epsilon": list(self.epsilon), "delta": float(self.delta),
+            "alpha": float(self.accuracy.alpha), "beta": float(self.accuracy.beta),
+            "n": self.n if self.n == "search" else list(self.n), "trials": self.trials, "points": self.points,
+            "fit_from": self.fit_from,
+        }  # fmt: skip
+        search = {} if self.search is None else {"search": vars(self.search)}
+        return {
+            "title": self.title,
+            "seed": self.seed,
+            "task": task_spec(self.task),
+            "learners": learners,
+            "sweep": sweep,
+            **search,
+        }
+
+    def _learner(self, name: str, k: int) -> Any:
+        given = self.learners[name]
+        made = _made(name, given, k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
+        if missing := [face for face in _FACES if not hasattr(made, face)]:
+            raise InputError(
+                f"learners.{name}", "a Learner, or a function k -> Learner", f"{made!r} without {', '.join(missing)}",
+                "see dpjax.learners.base.Learner",
+            )  # fmt: skip
+        return made
+
+
+def _made(name: str, function: Callable[[int], Any], k: int) -> Any:
+    try:
+        return function(k)
+    except InputError:
+        raise
+    except checks.RAISED as error:
+        given = f"{type(error).__name__} from it at k = {k}: {error}"
+        raise InputError(f"learners.{name}", "a function k -> Learner", given, "correct the function") from error
+
+
+def _named(learners: Any) -> dict[str, Any]:
+    """Learners by name."""
+    if not isinstance(learners, Mapping):
+        several = list(learners) if isinstance(learners, list | tuple) else [learners]
+        names = [type(one).__name__ for one in several]
+        if len(set(names)) < len(names):
+            raise InputError("learners", "a name for each", ", ".join(names), 'write {"name": learner, ...}')
+        learners = dict(zip(names, several, strict=True))
+    for name, one in learners.items():
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            advice = "name it by its method, for example kln"
+            raise InputError("learners", "names of characters that can be printed", repr(name), advice)
+        if isinstance(one, type):
+            given, advice = f"the class {one.__name__}", f"call it: {one.__name__}(...)"
+            raise InputError(f"learners.{name}", "an instance", given, advice)
+        if not hasattr(one, "learn") and not callable(one):
+            given = type(one).__name__
+            raise InputError(f"learners.{name}", "a Learner, or a function k -> Learner", given, "build it first")
+    if not learners:
+        raise InputError("learners", "at least one", "none", "add one")
+    return dict(learners)
+
+
+def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
+    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else (values,)
+    if hasattr(values, "tolist"):
+        listed = values.tolist()
+        found = tuple(listed) if isinstance(listed, list) else (listed,)
+    if not found:
+        raise InputError(name, "at least one", "none", "add one")
+    found = tuple(check(value.item() if getattr(value, "shape", None) == () else value) for value in found)
+    if len(set(found)) < len(found):
+        raise InputError(name, "each value once", repr(values), "remove what is there twice")
+    return found
+
+
+def _epsilon(value: Any) -> float:
+    if checks.epsilon(value) < LEAST_EPSILON:
+        raise InputError("epsilon", f"at least {LEAST_EPSILON}", repr(value), "float32 has no less: choose more")
+    return float(value)
+
+
+def _rows(value: Any) -> int:
+    capacity(checks.integer("n", value, 1))
+    return value
+
+
+def _concepts(value: Any) -> int:
+    return checks.integer("k", value, 1, 2**16)

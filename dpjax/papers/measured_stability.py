@@ -1,0 +1,92 @@
+"""Measured global stability of lists: how often their most frequent function occurs, and how long they are."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.intervals import clopper_pearson
+from dpjax.core.types import Accuracy
+from dpjax.papers.simulated_counts import Counted
+from dpjax.experiments.sweep.task import Task
+from dpjax.lists import Lists
+from dpjax.lists.base import require_lists
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Of lists from batches of ``rows`` rows.
+
+    name: the function on most lists of the first half of the trials, as bits. hits of trials: lists of the second half
+    that contain it. low, high: an interval for its probability, of the confidence that was asked for. error: its error.
+    functions: different functions seen. mean_length, longest: of the lists. empty: lists without a function.
+    """
+
+    rows: int
+    name: int
+    hits: int
+    trials: int
+    low: float
+    high: float
+    error: float
+    functions: int
+    mean_length: float
+    longest: int
+    empty: int
+
+    @property
+    def frequency(self) -> float:
+        """The estimate of the probability that the function is on a list."""
+        return self.hits / self.trials
+
+
+def stability(
+    lists: Lists, task: Task, accuracy: Accuracy, rows: int | None = None, trials: int = 2000, seed: int = 0,
+    confidence: float = 0.99,
+) -> Stability:  # fmt: skip
+    """Measures lists on one distribution and one target, noiseless.
+
+    The function is chosen on the first half of the trials, and its probability is estimated on the second, so the
+    Clopper-Pearson interval is valid. Trial t depends on seed and t alone.
+
+    Args:
+      lists: such as `lists.GloballyStable`. task: with one target, over at most 32 elements. accuracy: of the plan.
+      rows: of a batch; by default the theorem's. trials: >= 2.
+    """
+    require_lists(lists)
+    if (size := task.concepts.domain.size) != (width := lists.concepts.width):
+        expected = f"one over the {width} elements of the lists' class"
+        raise InputError("task", expected, f"{size} elements", "give a task of this class: Task(lists.concepts, ...)")
+    if len(task.targets) != 1:
+        raise InputError("task", "one target", f"{len(task.targets)}", "stability is that of one target: targets=[...]")
+    checks.integer("trials", trials, 2)
+    plan = lists.plan(accuracy)
+    n = lists.rows(accuracy) if rows is None else checks.integer("rows", rows, 0)
+    drawn = Counted.of(task)
+    counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
+    own = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
+    names, filled = _named(lists)(own, counts, plan)  # type: ignore[arg-type]
+    found = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
+    half = trials // 2
+    votes = Counter(name for one in found[:half] for name in sorted(one))
+    name = min(votes, key=lambda own: (-votes[own], own), default=0)
+    hits, lengths = sum(name in one for one in found[half:]), [len(one) for one in found]
+    low, high = (float(end) for end in clopper_pearson(hits, trials - half, confidence))
+    return Stability(
+        n, name, hits, trials - half, low, high, _error(drawn, name), len(set().union(*found)), float(np.mean(lengths)),
+        max(lengths), lengths.count(0),
+    )  # fmt: skip
+
+
+@lru_cache(32)
+def _named(lists: Any) -> Any:
+    return jax.jit(jax.vmap(lists.names, (0, 0, None)))
+
+
+def _error(drawn: Counted, name: int) -> float:
+    return float(drawn.mass @ ((name >> np.arange(len(drawn.mass)) & 1) != drawn.labels[0]))

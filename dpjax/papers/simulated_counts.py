@@ -1,0 +1,72 @@
+"""Simulations of learners that read counts, by drawing the counts of many rows at once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.audit.generators import Generators
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.experiments.sweep.task import Task
+from dpjax.learners.sparse_aggregate import SparseAggregate
+
+_MOST_ELEMENTS = 32
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A noiseless task over few elements, of which whole batches are drawn.
+
+    mass: ``float64[N]``, the probability of each element. labels: ``int64[targets, N]``.
+    """
+
+    mass: np.ndarray
+    labels: np.ndarray
+
+    @staticmethod
+    def of(task: Task) -> "Counted":
+        """InputError for more than 32 elements, or for noise."""
+        width = task.concepts.domain.size
+        if task.noise or width > _MOST_ELEMENTS:
+            given = f"{width} elements, noise {task.noise:g}"
+            expected = f"at most {_MOST_ELEMENTS} elements, labels without noise"
+            raise InputError("task", expected, given, "draw rows: Task.draw")
+        elements = np.arange(width, dtype=np.uint64)
+        with jax.enable_x64(True):
+            mass = np.asarray(task.distribution.mass_at(elements), np.float64)
+        labels = task.concepts.predict(Hypothesis.of(task.targets), elements[:, None].astype(np.uint32))
+        return Counted(mass / mass.sum(), np.asarray(labels, np.int64).T)
+
+    def batches(self, ends: Sequence[int], rows: int, count: int, seed: int, trial: int) -> tuple[np.ndarray, int]:
+        """(counts ``int32[count, parts, N, 2]``, the number of the target).
+
+        Same law as the counts of batches of ``rows`` rows, whose part j ends at the fraction
+        ``ends[j] / ends[-1]``; a function of seed and trial alone.
+        """
+        key = keys.of_trial(keys.root(seed), jnp.uint32(checks.integer("trial", trial, 0, 2**32 - 1)))
+        high, low = jax.random.key_data(keys.stream(key, "counts")).tolist()
+        generator = Generators()(high << 32 | low)
+        target = int(generator.integers(len(self.labels)))
+        last = [int(end) * checks.integer("rows", rows, 0) for end in ends]
+        until = np.array([-(-end // int(ends[-1])) for end in last])
+        drawn = generator.multinomial(np.tile(np.diff(until, prepend=0), (count, 1)), self.mass)
+        counts = np.zeros((*drawn.shape, 2), np.int32)
+        np.put_along_axis(counts, np.broadcast_to(self.labels[target][:, None], (*drawn.shape, 1)), drawn[..., None], 3)
+        return counts, target
+
+
+def errors(learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int, trials: int) -> Iterator[float]:
+    """The error of each trial with ``rows`` rows in every batch; 1 if the learner abstains."""
+    drawn, m = Counted.of(task), int(plan.batches)
+    select = jax.jit(learner.select)
+    for trial in range(trials):
+        counts, target = drawn.batches(plan.lists.ends, rows, m, seed, trial)
+        padded = np.concatenate([counts, np.zeros((plan.most - m, *counts.shape[1:]), np.int32)])
+        found = select(keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn"), padded, plan)
+        wrong = np.asarray(learner.concepts.labeling(found))[0] != drawn.labels[target]
+        yield 1.0 if int(found.outcome[0]) < 0 else float(drawn.mass @ wrong)

@@ -1,0 +1,117 @@
+"""Dask clusters as they are configured. That they compute is seen in test_kills.py, on Slurm in cli/test_slurm.py."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from distributed import Status
+
+from dpjax.core.checks import InputError
+from dpjax.experiments.study import dask_cluster
+from dpjax.experiments.study.dask_cluster import KINDS, Dask, options_of, slurm_cluster
+from dpjax.experiments.store.queue import Queue
+from dpjax.experiments.run.work import Rules
+from tests.experiments import fast
+
+
+def script(*words):
+    made = slurm_cluster(options_of(("interface=lo", *words)))
+    try:
+        return made.job_script().splitlines()
+    finally:
+        made.close()
+
+
+def test_the_job_script_of_a_worker():
+    """dask-jobqueue's own: one process with one thread, which ends before the job does."""
+    lines = script()
+    assert {"#SBATCH -n 1", "#SBATCH --cpus-per-task=1", "#SBATCH --mem=4G", "#SBATCH -t 01:00:00"} <= set(lines)
+    command = lines[-1].split()
+    assert "--nthreads 1" in lines[-1] and "--nworkers" not in lines[-1]
+    assert {"--lifetime=3300s", "--lifetime-stagger=240s"} <= set(command)
+
+
+def test_the_job_script_of_a_gpu_and_options():
+    gpu = "job_extra_directives=['--gres=gpu:1']"
+    lines = script(gpu, "walltime=1-00:00:00", "queue=short", "memory=16GiB", "job_cpu=4", "account=me")
+    wanted = {"--gres=gpu:1", "-t 1-00:00:00", "-p short", "--mem=16G", "--cpus-per-task=4", "-A me"}
+    assert {f"#SBATCH {one}" for one in wanted} <= set(lines)
+    assert "--lifetime=79200s" in lines[-1]
+    assert "--lifetime=60s" in script('worker_extra_args=["--lifetime=60s"]')[-1], "what is given counts"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30", 1800), ("10:30", 630), ("02:00:00", 7200), ("1-12", 129600), ("1-12:30", 131400), ("2-00:00:30", 172830)],
+)
+def test_times_of_slurm(text, seconds):
+    assert dask_cluster._seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "two hours", "1:2:3:4", "-5", "1-", "0", "00:00:30", "1d"])
+def test_no_times_of_slurm(text):
+    with pytest.raises(InputError, match="walltime"):
+        dask_cluster._seconds(text)
+
+
+class Made:
+    """Records what it is asked for."""
+
+    def __init__(self, **states):
+        self.asked, self.workers = [], {name: SimpleNamespace(status=Status[state]) for name, state in states.items()}
+
+    def scale(self, n=None, jobs=None):
+        self.asked.append((n, jobs))
+
+    def scale_down(self, names):
+        self.asked.append(names)
+
+
+def test_workers_that_ended_are_replaced():
+    made = Made(a="running", b="failed")
+    KINDS["slurm"].refill(made, 7)
+    KINDS["kubernetes"].refill(made, 7)
+    assert made.asked == [(None, 7)], "Kubernetes does it by itself"
+    KINDS["local"].refill(made, 2)
+    assert made.asked[1:] == [{"b"}, (2, None)]
+
+
+def test_workers_of_another_kind_of_device_are_refused(tmp_path):
+    study = fast.study(2)
+    task = dask_cluster._Task(str(tmp_path), json.dumps(study.to_dict()), ("tests.experiments.fast",), Rules(), "gpu:H100")
+    with pytest.raises(InputError, match="expected workers on gpu:H100"):
+        dask_cluster._opened(task)
+    opened, worker = dask_cluster._opened(replace(task, device=dask_cluster.device_kind()))
+    assert len(opened.lines) == 1 and worker.rules.threads == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [({}, "neither"), ({"kind": "local", "address": "a:1"}, "both"), ({"kind": "pbs"}, "pbs"),
+     ({"address": "nowhere"}, "host:port"), ({"kind": "local", "workers": 0}, "workers"),
+     ({"kind": "local", "options": {"n_workers": 3}}, "--workers")],
+)  # fmt: skip
+def test_what_is_no_cluster(given, what):
+    with pytest.raises(InputError, match=what):
+        Dask(**given)
+
+
+@pytest.mark.parametrize(
+    ("cells", "limit"), [(6, 2.0), pytest.param(60, 0.05, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+def test_the_overhead_of_a_local_cluster(tmp_path, monkeypatch, cells, limit):
+    """Cells of one second: the time in which two workers compute nothing, from the first cell to the last."""
+    faults = tmp_path / "faults"
+    faults.mkdir()
+    for n in range(1, cells + 1):
+        (faults / f"slow-{n}").write_text("1")
+    monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    Dask("local", workers=2, imports=("tests.experiments.fast",))(fast.study(cells), tmp_path / "out")
+    queue = Queue(tmp_path / "out")
+    records = [queue.done(name) for name in queue.names()[0]]
+    spent = sum(one["seconds"] for one in records)
+    span = max(one["at"] for one in records) - min(one["at"] - one["seconds"] for one in records)
+    assert len(records) == cells and 2 * span / spent - 1 <= limit

@@ -1,0 +1,212 @@
+"""Tasks: draws have the prefix property, errors are exact, parts that do not fit are named."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.concepts import (
+    Conjunctions,
+    ConvexPolygons,
+    Disjunctions,
+    Domain,
+    Finite,
+    Hypothesis,
+    Parities,
+    Points,
+    ProductCube,
+    Thresholds,
+    UniformCube,
+    UniformPlane,
+    Unions,
+    distributions,
+)
+from dpjax.concepts import tree_generators as trees
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.experiments.sweep.hard_tasks import hard_points, hard_thresholds, hard_tree
+from dpjax.experiments.sweep.task import Task
+
+MATRIX = Finite.of(np.random.default_rng(0).random((6, 9)) < 0.5)
+TREE = trees.caterpillar(20, 2, 0.5)
+TASKS = {
+    "points": lambda noise: Task(Points(Domain(2**40)), distributions.heavy(Domain(2**40), 4, 0.2), noise=noise),
+    "thresholds": lambda noise: Task(Thresholds(Domain(2**64)), distributions.uniform(Domain(2**64)), noise=noise),
+    "finite": lambda noise: Task(MATRIX, distributions.uniform(MATRIX.domain), noise=noise),
+    "tree": lambda noise: Task(TREE, distributions.uniform(TREE.domain), noise=noise),
+    "parities": lambda noise: Task(Parities(40), UniformCube(40), noise=noise),
+    "conjunctions": lambda noise: Task(Conjunctions(9), ProductCube.balanced(9, 3), noise=noise),
+    "polygons": lambda noise: Task(ConvexPolygons(2**10), UniformPlane(2**10), noise=noise),
+    "unions": lambda noise: Task(Unions(2**10), UniformPlane(2**10), noise=noise),
+    "hard points": lambda noise: hard_points(Points(Domain(2**20)), 0.1, noise),
+    "hard thresholds": lambda noise: hard_thresholds(Thresholds(Domain(2**20)), 0.1, noise),
+}
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("name", TASKS)
+def test_more_rows_and_more_concepts_only_add(name, noise):
+    task, key = TASKS[name](noise), jax.random.key(3)
+    assert task.noise == pytest.approx(noise, abs=1e-9)
+    draw = jax.jit(task.draw, static_argnums=(2, 3))
+    many, targets = draw(key, 20, 4, 64)
+    few, first = draw(key, 11, 2, 16)
+    np.testing.assert_array_equal(few.x, many.x[:16])
+    np.testing.assert_array_equal(few.y, many.y[:16, :2])
+    np.testing.assert_array_equal(first.concept, targets.concept[:2])
+    assert int(few.size) == 11 and int(many.size) == 20
+    clean = task.concepts.predict(targets, many.x)
+    assert (noise == 0) == bool((clean == many.y).all())
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_error_is_the_probability_of_a_mistake(name):
+    """Against 4000 examples, at a hypothesis that is another target; of the target itself it is 0."""
+    task = TASKS[name](0.0)
+    sample, target = jax.jit(task.draw, static_argnums=(1, 2))(jax.random.key(1), 4000, 3)
+    other = task.draw_targets(jax.random.key(2), 3)
+    error = np.asarray(jax.jit(task.error)(other, target))
+    assert error.dtype == np.float32 and error.shape == (3,)
+    seen = np.asarray(task.concepts.predict(other, sample.x) != sample.y).mean(axis=0)
+    np.testing.assert_allclose(error, seen, atol=5 * np.sqrt(0.25 / 4000))
+    assert np.all(np.asarray(task.error(target, target)) == 0)
+
+
+def test_with_noise_what_counts_is_the_error_beyond_the_target():
+    clean, noisy = TASKS["points"](0.0), TASKS["points"](0.1)
+    found, target = clean.draw_targets(jax.random.key(1), 3), clean.draw_targets(jax.random.key(5), 3)
+    np.testing.assert_allclose(noisy.error(found, target), 0.8 * clean.error(found, target), rtol=1e-6)
+
+
+def test_a_task_is_a_pytree_and_another_of_its_shapes_compiles_nothing():
+    traced = []
+
+    @jax.jit
+    def rows(task, key):
+        traced.append(task)
+        return task.draw(key, 5, 1, 8)[0].x
+
+    tasks = [Task(Points(Domain(2**20)), distributions.heavy(Domain(2**20), 4, mass)) for mass in (0.1, 0.2)]
+    found = [np.asarray(rows(task, jax.random.key(0))) for task in tasks]
+    assert len(traced) == 1 and not np.array_equal(*found)
+    np.testing.assert_array_equal(found[0], tasks[0].draw(jax.random.key(0), 5, 1, 8)[0].x)
+    assert tasks[0].digest != tasks[1].digest == Task(Points(Domain(2**20)), tasks[1].distribution).digest
+
+
+def test_64_bit_types_change_nothing():
+    task = TASKS["thresholds"](0.1)
+    plain = task.draw(jax.random.key(0), 9, 2)
+    with jax.enable_x64(True):
+        wide_ = task.draw(jax.random.key(0), 9, 2)
+        error = task.error(wide_[1], plain[1])
+    for one, other in zip(jax.tree.leaves(plain), jax.tree.leaves(wide_), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    assert error.dtype == jnp.float32
+
+
+def test_targets_are_the_distributions_atoms_or_spread():
+    domain = Domain(100)
+    atoms = Task(Points(domain), distributions.from_weights(domain, [3, 70, 80], [1, 2, 3])).targets
+    assert wide.decode(atoms).tolist() == [3, 70, 80]
+    assert wide.decode(Task(Thresholds(domain), distributions.uniform(domain)).targets)[:3].tolist() == [0, 2, 3]
+    assert wide.decode(Task(Thresholds(domain), distributions.uniform(domain), [5, 99]).targets).tolist() == [5, 99]
+    assert len(hard_tree(trees.prefixes(2, 3), 0.3).targets) == 1
+
+
+@dataclass(frozen=True)
+class Shares(Points):
+    """A class whose errors are shares, as floats."""
+
+    scale: float = 1.0
+
+    def error(self, distribution, hypothesis, target):
+        return self.scale * super().error(distribution, hypothesis, target).astype(jnp.float64) / 100
+
+
+def test_a_class_may_give_its_errors_as_shares():
+    domain = Domain(100)
+    law = distributions.uniform(domain)
+    found, target = (Hypothesis.of(jnp.asarray(wide.encode([at]))) for at in (3, 4))
+    assert float(Task(Shares(domain), law).error(found, target)[0]) == pytest.approx(0.02)
+    assert np.isnan(Task(Shares(domain, 1e3), law).error(found, target)[0])
+
+
+@dataclass(frozen=True)
+class Mute:
+    """Not a class: no predict."""
+
+    domain: Domain
+    size = 4
+
+    def error(self, *given):
+        return None
+
+
+@dataclass(frozen=True)
+class Wrong(Points):
+    """Predicts one label for all concepts."""
+
+    def predict(self, hypothesis, x):
+        return super().predict(hypothesis, x)[..., 0]
+
+
+POINTS = Points(Domain(50))
+UNIFORM = distributions.uniform(POINTS.domain)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Task(Points, UNIFORM), "the class Points; call it"),
+        (lambda: Task(POINTS, distributions.Distribution), "the class Distribution"),
+        (lambda: Task(Mute(Domain(4)), UNIFORM), "without predict"),
+        (lambda: Task(POINTS, 3), "without draw"),
+        (lambda: Task(POINTS, distributions.uniform(Domain(100))), "elements up to 99"),
+        (lambda: Task(POINTS, distributions.uniform(Domain(2**40))), "2 limb"),
+        (lambda: Task(POINTS, UniformCube(5)), r"one over Cube\(dimension=5\)"),
+        (lambda: Task(Parities(5), UniformCube(6)), "dimension=6"),
+        (lambda: Task(ConvexPolygons(2**10), UniformPlane(2**9)), "one over Plane"),
+        (lambda: Task(POINTS, UNIFORM, []), "give at least one"),
+        (lambda: Task(POINTS, UNIFORM, [50]), "target: expected a whole number in"),
+        (lambda: Task(POINTS, UNIFORM, [1.5]), "target"),
+        (lambda: Task(POINTS, UNIFORM, [-1]), "target"),
+        (lambda: Task(POINTS, UNIFORM, np.zeros((2, 2))), "numbers of concepts"),
+        (lambda: Task(POINTS, UNIFORM, noise=0.5), "noise"),
+        (lambda: Task(POINTS, UNIFORM, noise=-0.1), "noise"),
+        (lambda: Task(Wrong(Domain(50)), UNIFORM), "predict: expected an array of shape"),
+        (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), -1), "n: expected"),
+        (lambda: jax.jit(lambda n: Task(POINTS, UNIFORM).draw(jax.random.key(0), n))(9), "with n a traced value"),
+        (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), 9, capacity=8), "n: expected"),
+        (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), jnp.int32(9)), "n: expected"),
+        (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), 9, 0), "k: expected"),
+    ],
+)
+def test_what_does_not_fit_is_named(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_hypotheses_are_sentences(name):
+    task = TASKS[name](0.0)
+    targets = task.draw_targets(jax.random.key(0), 3)
+    said = task.concepts.describe(targets)
+    assert len(said) == 3 and all(len(text) > 3 for text in said)
+    silent = Hypothesis(targets.concept, jnp.ones(3, bool), jnp.full(3, -1, jnp.int32))
+    assert task.concepts.describe(silent) == ["0 everywhere (no answer)"] * 3
+
+
+def test_what_sentences_say():
+    def of(concepts, number):
+        return concepts.describe(Hypothesis.of(jnp.asarray(wide.encode([number]))))[0]
+
+    assert of(Thresholds(Domain(9)), 4) == "1 iff x <= 4" and of(Points(Domain(9)), 4) == "1 iff x = 4"
+    assert of(Parities(5), 6) == "<a, x> mod 2 for a = 6" and of(MATRIX, 2) == "row 2 of the matrix"
+    assert of(Conjunctions(3), 0b100_001) == "1 iff not x0 and x2" and of(Conjunctions(3), 0) == "1 everywhere"
+    assert of(Disjunctions(3), 0b010_100) == "1 iff x1 or not x2" and of(Disjunctions(3), 0) == "0 everywhere"
+    x = jnp.asarray([[i] for i in range(8)], jnp.uint32)
+    label = Conjunctions(3).predict(Hypothesis.of(jnp.asarray(wide.encode([0b100_001]))), x)[:, 0]
+    assert label.tolist() == [not i & 1 and bool(i & 4) for i in range(8)]
