@@ -8,9 +8,10 @@ import numpy as np
 from dpjax.concepts import Domain, Thresholds, distributions
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.sweep.task import Task
-from dpjax.experiments.run.tiles import capacity, tile_program
+from dpjax.experiments.run.tiles import tile_program
 from dpjax.experiments.run.trial import Point, Trial, point
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN
 
 _ROWS, _SIZE = 200, 1 << 10

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dpjax import mechanisms as mechanisms
     from dpjax import tables as tables
     from dpjax import testing as testing
+    from dpjax.advice.ask import ask as ask
+    from dpjax.advice.race import Measure as Measure
     from dpjax.baselines import ERM as ERM
     from dpjax.concepts import Conjunctions as Conjunctions
     from dpjax.concepts import ConvexPolygons as ConvexPolygons
@@ -45,13 +47,11 @@ if TYPE_CHECKING:
     from dpjax.core.types import Neighboring as Neighboring
     from dpjax.core.types import Privacy as Privacy
     from dpjax.core.types import Sample as Sample
-    from dpjax.advice.ask import ask as ask
-    from dpjax.experiments.run.cells import Setting as Setting
-    from dpjax.experiments.run.cells import trial_key as trial_key
-    from dpjax.advice.race import Measure as Measure
     from dpjax.experiments.results.result import Result as Result
+    from dpjax.experiments.study.study import Study as Study
+    from dpjax.experiments.sweep.setting import Setting as Setting
+    from dpjax.experiments.sweep.setting import trial_key as trial_key
     from dpjax.experiments.sweep.sweep import Search as Search
-    from dpjax.experiments.sweep.sweep import Study as Study
     from dpjax.experiments.sweep.task import Task as Task
     from dpjax.learners import KLN as KLN
     from dpjax.learners import BitReduction as BitReduction
@@ -101,9 +101,10 @@ _NOUNS = {
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
     "dpjax.advice.ask": "ask",
-    "dpjax.experiments.run.cells": "Setting trial_key",
+    "dpjax.experiments.sweep.setting": "Setting trial_key",
     "dpjax.experiments.sweep.task": "Task",
-    "dpjax.experiments.sweep.sweep": "Search Study",
+    "dpjax.experiments.sweep.sweep": "Search",
+    "dpjax.experiments.study.study": "Study",
     "dpjax.advice.race": "Measure",
     "dpjax.experiments.results.result": "Result",
 }

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.cli.table import inside, markdown
-from dpjax.papers.pages import figure_path, options, write_page
 from dpjax.papers import bns_table as multi_table
+from dpjax.papers.pages import figure_path, options, write_page
 from dpjax.plots.table import plot_table
 
 WRITTEN = Path("results/table/table.json")
@@ -64,8 +64,8 @@ factor.
 
 "Planner" is the theorem's sample size with its constants: the agnostic theorem if labels are flipped, otherwise the
 realizable one; a dash if the learner has no such theorem, or if its static numbers are below those of the proof. "No
-private learner below" is the largest of the lower bounds of `dpjax.experiments.sweep.lower_bounds`, with constants: with
-fewer rows no private learner succeeds on every distribution.
+private learner below" is the largest of the lower bounds of `dpjax.experiments.sweep.lower_bounds`, with constants:
+with fewer rows no private learner succeeds on every distribution.
 
 ## Exponents
 

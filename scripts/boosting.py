@@ -24,9 +24,9 @@ from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence.boosting import PICKS, wrong_rows
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
-from dpjax.papers.pages import options, table, write_page
 from dpjax.learners import KLN, Boosted, Confident
 from dpjax.papers import bgs_boosting
+from dpjax.papers.pages import options, table, write_page
 from dpjax.plots.words import number
 from dpjax.tables import columns, grids
 from dpjax.theory import boosting

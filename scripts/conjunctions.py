@@ -11,14 +11,15 @@ from typing import Any
 
 from dpjax.concepts import Conjunctions, ProductCube
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.statistics.bands import fit_exponent
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, end_of, guess
-from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.experiments.statistics.bands import fit_exponent
 from dpjax.experiments.statistics.sequential_search import geometric_grid
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ConjunctionLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA, DIMENSION = 1.0, 1e-6, 0.1, 0.1, 64

@@ -15,9 +15,9 @@ from dpjax.accounting.cover.instance import instance_epsilon
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
-from dpjax.papers.pages import folder, table, write_page
 from dpjax.mechanisms import stability_histogram_guarantee
 from dpjax.papers import bgs_boosting, bgs_dimensions
+from dpjax.papers.pages import folder, table, write_page
 from dpjax.theory import boosting, parities, representations
 
 DELTA = 1e-6

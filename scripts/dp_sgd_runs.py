@@ -24,8 +24,8 @@ from dpjax.core import keys, random
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.identity.describe import describe
 from dpjax.experiments.store.store import versions
+from dpjax.experiments.sweep.capacity import capacity
 from dpjax.experiments.sweep.task import Task
-from dpjax.experiments.run.tiles import capacity
 from dpjax.learners import PolygonLearner
 
 EPSILON, DELTA, ALPHA, BETA, TARGETS = 1.0, 1e-6, 0.1, 0.1, 64

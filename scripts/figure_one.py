@@ -11,11 +11,11 @@ from tree_picture import plot_tree
 
 from dpjax.concepts import distributions, tree_generators
 from dpjax.core import keys
-from dpjax.experiments.run.cells import Setting
-from dpjax.papers.pages import about, figure_path, options
 from dpjax.experiments.run.reproduce import replayed
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1
+from dpjax.papers.pages import about, figure_path, options
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
 TARGET = 6  # the point x7, below x5 and x1

@@ -29,7 +29,6 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import host_numbers
 from dpjax.evidence.traced import Constant, LastLabel, constant, noise, opposed, opposite
 from dpjax.experiments.run.engine import host_devices
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.papers import bns_table
 from dpjax.papers.bns_codes import (
     ACCURACY,
@@ -48,6 +47,7 @@ from dpjax.papers.bns_codes import (
     every_word,
     exponent,
 )  # fmt: skip
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import fingerprinting
 

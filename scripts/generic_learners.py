@@ -14,12 +14,12 @@ from dpjax.core.checks import InputError
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
-from dpjax.papers.simulated_counts import errors
-from dpjax.papers.pages import about, figure_path, options, table, write_page
-from dpjax.papers.measured_stability import Stability, stability
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.lists import GloballyStable, Irreducibility, Lists
+from dpjax.papers.measured_stability import Stability, stability
+from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.papers.simulated_counts import errors
 from dpjax.plots.files import save
 from dpjax.theory import global_stability, irreducibility
 

@@ -18,8 +18,8 @@ from dpjax.concepts import Domain, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.papers.pages import options, table, write_page
 from dpjax.learners import KLN, GenericLearner, Independent, Learner
+from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import Hierarchy
 from dpjax.tables.columns import Grid, Table, held_out
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.hard_tasks import hard_thresholds
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import cells_in
 from dpjax.experiments.run.n_star import rate as success_rate
-from dpjax.papers.pages import options, table, write_page
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import (
     KLN,
@@ -27,6 +27,7 @@ from dpjax.learners import (
     ParityLearner,
     PointLearner,
 )
+from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
 
 ALPHA, BETA = 0.2, 0.1

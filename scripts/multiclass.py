@@ -12,15 +12,16 @@ from typing import Any
 from dpjax.concepts import Domain, Points
 from dpjax.core.matrices import LARGEST
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.statistics.bands import Exponent, fit_exponent
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.hard_tasks import hard_bits, hard_label, hard_threshold_bits
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, guess
-from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.experiments.statistics.bands import Exponent, fit_exponent
 from dpjax.experiments.statistics.sequential_search import geometric_grid
+from dpjax.experiments.sweep.hard_tasks import hard_bits, hard_label, hard_threshold_bits
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction, HashedPoints
 from dpjax.learners.vc1_design import of_rows
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1

@@ -15,8 +15,8 @@ from dpjax.accounting.zcdp import zcdp_rho
 from dpjax.concepts import Finite
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.papers.pages import options, table, write_page
 from dpjax.mechanisms import laplace_mechanism
+from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.queries import answers, error, histogram
 

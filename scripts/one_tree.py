@@ -15,13 +15,14 @@ from dpjax.attacks import BonehShaw
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Thresholds, Tree, distributions, tree_generators
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.statistics.bands import fit_exponent
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in
-from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.experiments.statistics.bands import fit_exponent
 from dpjax.experiments.statistics.sequential_search import TRIALS, Bracket, geometric_grid
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, GenericLearner, ImproperVC1, Independent, StableNodes
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.sanitizers import RecursiveQuantiles
 from dpjax.theory.points import stable_points

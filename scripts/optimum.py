@@ -29,9 +29,9 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.dimensions import families
 from dpjax.evidence.learners import WORLDS, learner_target
 from dpjax.experiments.sweep.lower_bounds import lower_bounds
-from dpjax.papers.pages import about, figure_path, table, write_page
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, Confident
+from dpjax.papers.pages import about, figure_path, table, write_page
 from dpjax.plots.files import save
 
 ALPHA, GOOD = 0.3, 0.9
@@ -82,8 +82,8 @@ Every certificate was verified once more from its whole numbers, in rational ari
 compared with e^epsilon and delta in whole numbers. Learners of dpjax are those of its audit suite's configurations with
 an exact law, and KLN on each of the classes above; the success of each is exact but for rounding in floating point, on
 the cases of its program, with rows in every order; where there are more than 2048 sequences of rows, sorted, after
-some orders of each database were compared. A lower bound of `dpjax.experiments.sweep.lower_bounds` (packing among them) is
-compared with the n of each program, for beta = 1 - found: a learner with n rows exists, so no bound may be above n.
+some orders of each database were compared. A lower bound of `dpjax.experiments.sweep.lower_bounds` (packing among them)
+is compared with the n of each program, for beta = 1 - found: a learner with n rows exists, so no bound may be above n.
 
 """
 LEFT = """

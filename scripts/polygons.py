@@ -10,15 +10,16 @@ from pathlib import Path
 
 from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, end_of, guess
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.experiments.run.reproduce import replayed
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.polygons import plot_polygon
 from dpjax.plots.words import number

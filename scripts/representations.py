@@ -15,16 +15,17 @@ from matplotlib.figure import Figure
 from dpjax.concepts import Domain, Finite, Multiclass, Points, PointSets, Thresholds, distributions
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families, littlestone_dimension
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.hard_tasks import hard_points, hard_thresholds
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, rate
-from dpjax.papers.pages import about, figure_path, options, table, write_page
-from dpjax.papers.represented import represents
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
+from dpjax.experiments.sweep.hard_tasks import hard_points, hard_thresholds
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, RepresentationLearner
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
 from dpjax.papers.bgs_representations import least_members, random_families, walk
+from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.papers.represented import represents
 from dpjax.plots.files import save
 from dpjax.theory import representations as theory
 

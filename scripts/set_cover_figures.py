@@ -15,9 +15,9 @@ from cover_rules import RULES, coefficients, plot_set_cover
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Neighboring
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 
 EPSILON, DELTA, K = 1.0, 1e-6, 4
 ROUNDS, SHOWN = (4, 8, 14, 24, 48, 96), 24

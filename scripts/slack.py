@@ -26,7 +26,10 @@ from dpjax.concepts import (
 )
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
+from dpjax.experiments.run.n_star import bracket, cells_in, guess
+from dpjax.experiments.run.n_star import rate as success_rate
+from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid, search
 from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_chain,
@@ -37,10 +40,7 @@ from dpjax.experiments.sweep.hard_tasks import (
     hard_tree,
 )
 from dpjax.experiments.sweep.lower_bounds import lower_bound
-from dpjax.experiments.run.n_star import bracket, cells_in, guess
-from dpjax.experiments.run.n_star import rate as success_rate
-from dpjax.papers.pages import options, table, write_page
-from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid, search
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import (
     KLN,
@@ -54,6 +54,7 @@ from dpjax.learners import (
     ThresholdMedian,
 )
 from dpjax.mechanisms.median import bits
+from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
 from dpjax.theory.edges import EdgeMargin
 

@@ -11,14 +11,15 @@ from typing import Any
 
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.hard_tasks import gapped_thresholds, hard_thresholds
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, guess, rate
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
+from dpjax.experiments.sweep.hard_tasks import gapped_thresholds, hard_thresholds
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_design import of_rows
 from dpjax.learners.vc1_improper import subsamples_and_median
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import vc1 as theory
 from dpjax.theory.search import smallest

@@ -11,15 +11,16 @@ from typing import Any
 from dpjax.concepts import Tree, tree_generators
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.statistics.bands import Exponent, fit_exponent
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.hard_tasks import hard_chain, hard_tree, wrong_children
-from dpjax.papers.hypothesis_counts import judged
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, end_of, guess
-from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.experiments.statistics.bands import Exponent, fit_exponent
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
+from dpjax.experiments.sweep.hard_tasks import hard_chain, hard_tree, wrong_children
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1, ProperVC1
+from dpjax.papers.hypothesis_counts import judged
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA = 4.0, 1e-6, 0.3, 0.1

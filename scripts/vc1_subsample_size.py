@@ -8,11 +8,11 @@ from pathlib import Path
 
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run.cells import Setting
-from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.experiments.run.n_star import cells_in, rate
-from dpjax.papers.pages import about, figure_path, options, table, write_page
+from dpjax.experiments.sweep.hard_tasks import hard_thresholds
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.learners import ImproperVC1
+from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size
 

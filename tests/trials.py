@@ -5,9 +5,9 @@ from functools import cache
 import jax
 import numpy as np
 
-from dpjax.experiments.store import error_bins
-from dpjax.experiments.run import tiles
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.sweep.capacity import capacity
 
 
 @cache
@@ -17,7 +17,7 @@ def program(trial, batch):
 
 def successes(learner, task, n, plan, alpha, trials, *, k=1, largest=None, seed=5, batch=16):
     """How many of the trials have all errors at most alpha. largest: of the n that share one program."""
-    run = program(Trial(learner, k, tiles.capacity(largest or n)), batch)
+    run = program(Trial(learner, k, capacity(largest or n)), batch)
     at = point(b"counted by a test", n, plan, alpha, task)
     found = np.asarray(run(jax.random.split(jax.random.key(seed), trials), task, at))
     assert not (error_bins.bins(found) == error_bins.INVALID).any()

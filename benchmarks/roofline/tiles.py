@@ -10,9 +10,10 @@ from jax import Array
 from benchmarks.roofline.device import Sizes
 from dpjax.concepts import Domain, Points, Thresholds, distributions
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.sweep.task import Task
-from dpjax.experiments.run.tiles import arguments_of, capacity, tile_program, tile_shape
+from dpjax.experiments.run.tiles import arguments_of, tile_program, tile_shape
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, ImproperVC1, PointLearner
 
 

@@ -15,7 +15,8 @@ from site_text import code, markdown
 from dpjax.cli.arguments import LearnCommand
 from dpjax.experiments.config import builder
 from dpjax.experiments.study import toml
-from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.sweep import Search
 
 _CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TABLES: dict[str, type[BaseModel]] = {
@@ -27,7 +28,8 @@ _HEADER = ("key", "value", "default", "range", "meaning")
 _KINDS = {
     "concept class": builder.CONCEPTS, "distribution": builder.DISTRIBUTIONS, "learner": builder.LEARNERS,
     "task": builder.TASKS, "sanitizer": builder.SANITIZERS, "lists": builder.LISTS,
-    "representation": builder.REPRESENTATIONS, "fingerprinting code": builder.CODES, "matrix of labels": builder.MATRICES,
+    "representation": builder.REPRESENTATIONS, "fingerprinting code": builder.CODES,
+    "matrix of labels": builder.MATRICES,
 }  # fmt: skip
 
 

@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpjax.advice.candidates import candidates
+from dpjax.advice.race import Entry, Goal, Measure, Race, entry_of, prove
+from dpjax.advice.text import as_html, text
+from dpjax.advice.workloads import Workloads, workloads
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
-from dpjax.advice.text import as_html, text
-from dpjax.advice.candidates import candidates
-from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.run.n_star import cells_in
-from dpjax.advice.race import Entry, Goal, Measure, Race, entry_of, prove
-from dpjax.experiments.sweep.sweep import Study
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.sweep.task import Task
-from dpjax.advice.workloads import Workloads, workloads
 
 _PRIVACY = Privacy(1.0, Study.delta)
 

@@ -9,15 +9,16 @@ import jax
 import jax.numpy as jnp
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.advice.candidates import Candidate
 from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.advice.candidates import Candidate
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket
 from dpjax.experiments.statistics.sequential_search import geometric_grid
+from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 
 _RATIO = 2 ** (1 / 8)

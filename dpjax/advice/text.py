@@ -3,9 +3,9 @@
 import io
 from typing import TYPE_CHECKING, Any
 
+from dpjax.advice.race import Entry
 from dpjax.core import html
 from dpjax.core.screen import WIDE, Screen, Table
-from dpjax.advice.race import Entry
 
 if TYPE_CHECKING:
     from dpjax.advice.ask import Asked

@@ -41,8 +41,8 @@ def hard_tasks(concepts: Any, alpha: float) -> dict[str, Task]:
     """By name, the tasks that are hard for the class at error alpha; none if nothing tells any.
 
     Those of the class's method ``hard(alpha)``, pairs of a distribution and of targets by name, and those of the
-    functions of `dpjax.experiments.sweep.hard_tasks` for a class of this type. A function that has no task for these numbers, which
-    it says by an InputError, is left out.
+    functions of `dpjax.experiments.sweep.hard_tasks` for a class of this type. A function that has no task for
+    these numbers, which it says by an InputError, is left out.
     """
     checks.probability("alpha", alpha)
     found = {

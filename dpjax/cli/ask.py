@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from dpjax.advice.ask import Asked, ask
+from dpjax.advice.race import Measure
+from dpjax.advice.text import show
 from dpjax.cli import Answer
 from dpjax.cli.asking import AskCommand
 from dpjax.cli.named import class_of
@@ -12,10 +15,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.logs import say
 from dpjax.core.matrices import class_matrix
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.advice.text import show
-from dpjax.advice.ask import Asked, ask
 from dpjax.experiments.config.builder import DISTRIBUTIONS, TASKS, Builder, imported
-from dpjax.advice.race import Measure
 from dpjax.experiments.sweep.task import Task
 
 _RELATIONS = {one.value: one for one in Neighboring}

@@ -48,7 +48,8 @@ class AskCommand(Command):
     only: tuple[str, ...] = ()
     """Names of the public learners that compete; by default all."""
     task: tuple[str, ...] = ()
-    """Tasks on which n* is measured: a function of dpjax.experiments.sweep.hard_tasks, such as "hard_points", or your own."""
+    """Tasks on which n* is measured: a function of dpjax.experiments.sweep.hard_tasks, such as "hard_points", or
+    your own."""
     distribution: str | None = None
     """Instead, the distribution of the examples: uniform, "heavy(4, 0.23)", ..., or module:function(...)."""
     theorems: bool = False

@@ -14,8 +14,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
 from dpjax.experiments.config.builder import Builder
-from dpjax.experiments.study.toml import TaskTable, task_of
 from dpjax.experiments.run.progress import Progress
+from dpjax.experiments.study.toml import TaskTable, task_of
 from dpjax.testing import Finding, Written, check_concepts, check_law, check_learner, check_mechanism
 from dpjax.testing.objects import kind_of
 

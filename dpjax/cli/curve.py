@@ -18,14 +18,15 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
 from dpjax.core.logs import say
+from dpjax.core.screen import Screen
 from dpjax.experiments.run import engine
 from dpjax.experiments.run.items import first_items
-from dpjax.core.screen import Screen
 from dpjax.experiments.run.run import prepare
 from dpjax.experiments.run.run import run as measure
-from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.sweep import Search, Study
 from dpjax.experiments.run.work import Rules, threads_for
+from dpjax.experiments.store.store import Store
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.sweep import Search
 from dpjax.plots.files import check_formats
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.study import toml
 from dpjax.experiments.config.builder import LEARNERS, imported, public_names
 from dpjax.experiments.results.result import Result
-from dpjax.experiments.sweep.sweep import Study
 from dpjax.experiments.store.file_schemas import read_study
+from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import Study
 from dpjax.plots import read_metadata
 
 _TABLES = {

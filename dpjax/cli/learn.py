@@ -21,11 +21,11 @@ from dpjax.core.files import replace_file, require_new
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.config.builder import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
 from dpjax.experiments.config.calls import call
-from dpjax.experiments.run.progress import Estimate
-from dpjax.papers.pages import about
 from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.run.progress import Estimate
 from dpjax.experiments.store.store import versions
 from dpjax.learners.columns import for_concepts
+from dpjax.papers.pages import about
 from dpjax.tables import columns, grids, places, warn
 from dpjax.tables.constant import Constant
 from dpjax.tables.learned import Learned

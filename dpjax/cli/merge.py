@@ -11,8 +11,8 @@ from dpjax.core.commands import command as pasteable
 from dpjax.core.documents import sealed
 from dpjax.core.files import StoreError, replace_file
 from dpjax.experiments.store.cell_file import BrokenCell
-from dpjax.experiments.store.store import Store
 from dpjax.experiments.store.file_schemas import read_study
+from dpjax.experiments.store.store import Store
 
 STUDY = "study.json"
 

@@ -10,10 +10,10 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
 from dpjax.core.commands import command as pasteable
+from dpjax.experiments.store.file_schemas import read_study
 from dpjax.experiments.store.queue import LEASE, Queue
 from dpjax.experiments.store.standing import Standing, standing
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.store.file_schemas import read_study
 
 _PLACES = ("learner", "k", "epsilon")
 _MOST = 6

@@ -13,13 +13,14 @@ from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.plain import plain
 from dpjax.experiments.run import engine
-from dpjax.experiments.run.cells import Cells, Setting
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import end_of
 from dpjax.experiments.run.progress import Progress
-from dpjax.papers.pages import about, table
 from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.papers import bns_table as multi_table
+from dpjax.papers.pages import about, table
 from dpjax.plots.files import check_formats
 from dpjax.plots.table import plot_table
 

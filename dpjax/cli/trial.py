@@ -16,16 +16,17 @@ from dpjax.cli.printing import Table
 from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.study import toml
+from dpjax.experiments.results.columns import LINE
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.reproduce import Reproduced, reproduce
 from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.cell_file import outcomes_of
-from dpjax.experiments.run.cells import Setting
-from dpjax.experiments.results.columns import LINE
-from dpjax.experiments.run.reproduce import Reproduced, reproduce
-from dpjax.experiments.results.result import Result
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.sweep import Line, Search, Study
-from dpjax.experiments.run.tiles import capacity
+from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.sweep import Line, Search
 from dpjax.reports.words import table_of
 
 _SHOWN = 10

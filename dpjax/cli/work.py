@@ -19,8 +19,8 @@ from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
 from dpjax.core.cores import cores
 from dpjax.core.files import StoreError
-from dpjax.experiments.store.queue import Queue, shard_of
 from dpjax.experiments.store.file_schemas import read_study
+from dpjax.experiments.store.queue import Queue, shard_of
 
 _PAUSE = 0.2
 
@@ -60,13 +60,13 @@ def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
 def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str], bool]) -> Answer:
     import jax
 
-    from dpjax.experiments.run import engine
     from dpjax.experiments.config.builder import imported
-    from dpjax.experiments.study.toml import study_of
+    from dpjax.experiments.run import engine
     from dpjax.experiments.run.items import first_items
+    from dpjax.experiments.run.work import FAILED, Rules, Worker, threads_for, work
     from dpjax.experiments.store.repair import repair
     from dpjax.experiments.store.store import Store
-    from dpjax.experiments.run.work import FAILED, Rules, Worker, threads_for, work
+    from dpjax.experiments.study.toml import study_of
 
     parent = int(os.environ.pop(STARTED, 0)) or None
     engine.host_devices(command.devices)

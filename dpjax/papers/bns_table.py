@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from dpjax.accounting.splits import split
+from dpjax.advice.candidates import words
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.advice.candidates import words
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
+from dpjax.experiments.run.n_star import bracket, guess
+from dpjax.experiments.statistics.exponent_models import fit_sum, nearest
+from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.experiments.sweep.lower_bounds import LowerBound
-from dpjax.experiments.statistics.exponent_models import fit_sum, nearest
-from dpjax.experiments.run.n_star import bracket, guess
-from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, GenericLearner, HashedPoints, Independent, Learner, ParityLearner, PointLearner
 from dpjax.sanitizers import Hierarchy, PointCounts

@@ -11,12 +11,12 @@ from jax import Array
 from dpjax.concepts import Thresholds, Tree
 from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
-from dpjax.experiments.run.cells import Setting
-from dpjax.experiments.store.error_bins import edges
-from dpjax.experiments.sweep.error_mass import limits
-from dpjax.experiments.sweep.task import Task
-from dpjax.experiments.run.tiles import capacity
 from dpjax.experiments.run.trial import Point, Trial, point
+from dpjax.experiments.store.error_bins import edges
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.error_mass import limits
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.task import Task
 
 _BLOCK_CELLS = 1 << 16
 

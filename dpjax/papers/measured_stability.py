@@ -12,10 +12,10 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy
-from dpjax.papers.simulated_counts import Counted
 from dpjax.experiments.sweep.task import Task
 from dpjax.lists import Lists
 from dpjax.lists.base import require_lists
+from dpjax.papers.simulated_counts import Counted
 
 
 @dataclass(frozen=True)

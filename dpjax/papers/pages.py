@@ -13,10 +13,10 @@ from typing import Any
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.run.cells import Setting
-from dpjax.experiments.run.engine import device_kind
 from dpjax.experiments.config.to_spec import setting_spec
+from dpjax.experiments.run.engine import device_kind
 from dpjax.experiments.store.store import versions
+from dpjax.experiments.sweep.setting import Setting
 
 _BEGIN = time.monotonic()
 _FOLDERS = ("--out", "--store")

@@ -14,11 +14,12 @@ import numpy as np
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.run import tiles
 from dpjax.experiments.run.cells import digest_of
-from dpjax.experiments.identity.describe import digest
-from dpjax.experiments.sweep.task import Task
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.task import Task
 from dpjax.testing.findings import Failed, Skipped, require
 from dpjax.testing.objects import Written
 from dpjax.testing.samples import task_for
@@ -35,7 +36,7 @@ def digests(learner: Any, k: int, task: Task) -> dict[str, str]:
     """The digests that identify a learner's results: of its fields, its plan and the traced program of a tile."""
     plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), _ROWS)
     at = point(b"named by a check", _ROWS, plan, 0.1, task)
-    program = tiles.program_digest(Trial(learner, k, tiles.capacity(_ROWS)), task, at)
+    program = tiles.program_digest(Trial(learner, k, capacity(_ROWS)), task, at)
     return dict(zip(PARTS, (digest(learner, "learner"), digest_of(plan), program), strict=True))
 
 

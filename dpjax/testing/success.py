@@ -10,9 +10,9 @@ from scipy.stats import binom
 from dpjax.core import keys
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.store import error_bins
-from dpjax.experiments.run import tiles
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.sweep.capacity import capacity
 from dpjax.testing.findings import Skipped, require
 from dpjax.testing.under_test import LearnerUnderTest
 
@@ -54,7 +54,7 @@ def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tupl
     At most ``trials``, and as many as fit into the subject's time, determined by timing a block that is not counted;
     at least 64.
     """
-    trial = Trial(subject.sized, subject.k, tiles.capacity(n))
+    trial = Trial(subject.sized, subject.k, capacity(n))
     at = point(b"counted by a check", n, plan, ALPHA, subject.task)
     run = jax.jit(lambda own, task, at: jax.lax.map(lambda key: trial(key, task, at), own, batch_size=_BLOCK))
     own = keys.per_index(keys.stream(keys.root(0), "success"), trials)

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.advice import race
+from dpjax.advice.candidates import candidates, words
+from dpjax.advice.workloads import hard_tasks, workloads
 from dpjax.concepts import Hypothesis, distributions
 from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Neighboring
-from dpjax.advice import race
-from dpjax.advice.candidates import candidates, words
 from dpjax.experiments.sweep.task import Task
-from dpjax.advice.workloads import hard_tasks, workloads
 from dpjax.learners.base import OfClass
 
 POINTS = dp.Points(dp.Domain(64))

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from dpjax import cli
-from dpjax.concepts import Domain, Points
-from dpjax.core.types import Accuracy, Privacy
 from dpjax.advice.ask import ask
-from dpjax.experiments.sweep.lower_bounds import lower_bound
 from dpjax.advice.race import Measure
 from dpjax.advice.workloads import hard_tasks
+from dpjax.concepts import Domain, Points
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.sweep.lower_bounds import lower_bound
 from dpjax.learners import KLN, StablePoints
 
 MINE = """

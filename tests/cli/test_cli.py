@@ -15,7 +15,8 @@ from dpjax import cli
 from dpjax.cli import arguments
 from dpjax.cli.arguments import COMMANDS
 from dpjax.cli.parsing import parse
-from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.sweep import Search
 
 
 def dpjax(*arguments, **options):

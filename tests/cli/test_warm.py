@@ -6,8 +6,8 @@ import jax
 import pytest
 
 from dpjax import cli
-from dpjax.experiments.run.tiles import capacity
 from dpjax.experiments.run.warming import settings_of
+from dpjax.experiments.sweep.capacity import capacity
 from tests.cli.test_work import OWN, REPOSITORY, dpjax
 from tests.experiments import fast
 

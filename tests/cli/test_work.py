@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from tests.experiments.test_work import contents
 
 from dpjax import cli
 from dpjax.experiments.store.store import Store, versions
 from tests.experiments import fast
-from tests.experiments.test_work import contents
 
 REPOSITORY = Path(__file__).parents[2]
 OWN = ("--import", "tests.experiments.fast")

@@ -9,6 +9,7 @@ import pytest
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run import tiles
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.sweep.capacity import capacity
 from dpjax.testing.samples import task_for
 
 PLATFORMS = ("cuda", "rocm", "tpu")
@@ -34,7 +35,7 @@ def tile(learner, k):
     task = task_for(learner.concepts)
     plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), ROWS)
     at = point(bytes(8), ROWS, plan, 0.1, task)
-    trial = Trial(learner, k, tiles.capacity(ROWS))
+    trial = Trial(learner, k, capacity(ROWS))
     return tiles.tile_program(trial), *tiles.arguments_of(task, at, 0), np.uint32(0), np.int32(1)
 
 

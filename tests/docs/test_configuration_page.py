@@ -11,8 +11,9 @@ from dpjax.cli.arguments import LearnCommand
 from dpjax.cli.parsing import parse
 from dpjax.core.checks import InputError
 from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import Study
 from dpjax.experiments.study.toml import Range
-from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.sweep.sweep import Search
 
 SMALL = {"task": {"concepts": "Points(16)"}, "learners": {"ERM": "ERM"}}
 WIDE = SMALL | {"search": {"n_min": 1, "n_max": 2**20}}

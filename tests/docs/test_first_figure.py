@@ -6,8 +6,8 @@ import re
 import pytest
 
 from dpjax.cli import curve
-from dpjax.experiments.study import toml
 from dpjax.experiments.run.rows import exponents, theory
+from dpjax.experiments.study import toml
 from dpjax.plots import read_metadata
 
 SHOWN = re.compile(r"!\[[^]]*\]\(([^)]*/figures/[^)]*)\)")

@@ -11,8 +11,8 @@ import results
 
 from dpjax.core.documents import unsealed
 from dpjax.experiments.results import columns
-from dpjax.experiments.store.queue import Queue
 from dpjax.experiments.results.result import Result
+from dpjax.experiments.store.queue import Queue
 from dpjax.experiments.store.store import Store
 from dpjax.plots import read_metadata
 

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 from dpjax.concepts import Domain, Hypothesis, Points, distributions
 from dpjax.core.plans import Number, down, plan_type
 from dpjax.core.types import Neighboring
-from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.sweep import Search
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.base import flipped_label_pairs
 

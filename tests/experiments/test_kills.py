@@ -10,14 +10,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.experiments.test_work import contents
 
-from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.run import prepare
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import Store
 from tests.experiments import fast
-from tests.experiments.test_work import contents
 
 REPOSITORY = Path(__file__).parents[2]
 RUN = """

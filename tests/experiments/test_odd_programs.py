@@ -16,7 +16,7 @@ import jax, jax.numpy as jnp, numpy as np
 from dpjax.concepts import Hypothesis
 from dpjax.experiments.run.engine import Engine, host_devices
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.sweep import Study
+from dpjax.experiments.study.study import Study
 from tests.experiments import fast
 
 host_devices(int(sys.argv[2]))

@@ -15,18 +15,15 @@ from jax.experimental import pallas
 import dpjax as dp
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
-from dpjax.experiments.run import engine
-from dpjax.experiments.run import loading
-from dpjax.experiments.run import rows
-from dpjax.experiments.run import run
 from dpjax.experiments.config.builder import Builder
-from dpjax.experiments.run.cells import Cells
-from dpjax.experiments.run.engine import Engine
-from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.config.packed import packed, unpacked
+from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.identity.program import digest as program_digest
 from dpjax.experiments.results.result import Result
-from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.run import engine, loading, rows, run
+from dpjax.experiments.run.cells import Cells
+from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.store.store import Store
 
 CONCEPTS = dp.Points(dp.Domain(2**10))

@@ -6,9 +6,9 @@ import pytest
 
 import dpjax
 from dpjax import cli
+from dpjax.experiments.results.result import Result
 from dpjax.experiments.store import canonical
 from dpjax.experiments.store.canonical import series_of
-from dpjax.experiments.results.result import Result
 from dpjax.experiments.store.store import Store, cell_hash, versions
 
 CLEAN, DIRTY, PATCH = "0.2.0", "0.2.1.dev3+g1a2b3c4.d20261126", "0.2.7"

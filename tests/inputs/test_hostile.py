@@ -22,19 +22,18 @@ from dpjax.cli import merge, status
 from dpjax.cli.arguments import MergeCommand, StatusCommand
 from dpjax.core.checks import InputError
 from dpjax.core.documents import unsealed
-from dpjax.experiments.store import cell_file
-from dpjax.experiments.study import toml
 from dpjax.experiments.config import packed
-from dpjax.experiments.store import queue
-from dpjax.experiments.identity import code_digest
-from dpjax.experiments.store import file_schemas
-from dpjax.experiments.results.compare_devices import compare_stores
 from dpjax.experiments.config.matrix_file import read_matrix
+from dpjax.experiments.identity import code_digest
+from dpjax.experiments.results.compare_devices import compare_stores
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.run import run
+from dpjax.experiments.store import cell_file, file_schemas, queue
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import BrokenCell, Store
-from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.sweep import Search
 from tests.experiments import fast
 from tests.inputs import hostile
 

@@ -15,8 +15,8 @@ from dpjax.concepts import Domain, Finite, Multiclass, Points, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
 from dpjax.experiments.config.builder import Builder
-from dpjax.experiments.sweep.hard_tasks import hard_bits
 from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.sweep.hard_tasks import hard_bits
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction, PointLearner
 from dpjax.testing import runs

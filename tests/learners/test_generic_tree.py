@@ -6,12 +6,12 @@ import jax
 import numpy as np
 import pytest
 
+from dpjax.advice.candidates import candidates
 from dpjax.concepts import Domain, Thresholds, Tree
 from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.advice.candidates import candidates
 from dpjax.experiments.sweep.hard_tasks import hard_elements
 from dpjax.learners import GenericLearner, database
 from dpjax.learners.generic import JOINT

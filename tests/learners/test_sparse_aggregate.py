@@ -13,10 +13,10 @@ from dpjax.concepts import Finite, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.plans import plan_type
 from dpjax.dimensions import families
-from dpjax.papers.simulated_counts import errors
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.lists import GloballyStable, Irreducibility
+from dpjax.papers.simulated_counts import errors
 from dpjax.theory import global_stability, irreducibility
 
 CLASS = Finite.of(families.thresholds(6))

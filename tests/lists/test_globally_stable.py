@@ -7,10 +7,10 @@ import pytest
 import dpjax as dp
 from dpjax.concepts import Finite, distributions
 from dpjax.dimensions import families
-from dpjax.papers.measured_stability import stability
 from dpjax.experiments.sweep.task import Task
 from dpjax.lists import GloballyStable
 from dpjax.lists.version_spaces import block_bits
+from dpjax.papers.measured_stability import stability
 from dpjax.theory import global_stability as theory
 from tests.lists.test_version_spaces import naive
 from tests.oracles.irreducible import Stable

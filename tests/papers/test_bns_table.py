@@ -10,12 +10,12 @@ from dpjax.cli.table import markdown
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
-from dpjax.papers.pages import about
 from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import Independent
 from dpjax.papers import bns_table as multi_table
+from dpjax.papers.pages import about
 from dpjax.plots.table import plot_table
 from dpjax.theory.kln import agnostic
 

@@ -8,11 +8,11 @@ import dpjax as dp
 from dpjax.concepts import Finite, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
-from dpjax.papers.simulated_counts import Counted, errors
-from dpjax.papers.measured_stability import stability
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import SparseAggregate
 from dpjax.lists import GloballyStable, Irreducibility
+from dpjax.papers.measured_stability import stability
+from dpjax.papers.simulated_counts import Counted, errors
 
 CLASS = Finite.of(families.thresholds(6))
 GOAL = dp.Accuracy(0.3, 0.2)

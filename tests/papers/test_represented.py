@@ -8,9 +8,9 @@ import pytest
 from dpjax.audit import NotListable
 from dpjax.concepts import Domain, Finite, Points, PointSets, Thresholds
 from dpjax.core.checks import InputError
-from dpjax.papers.represented import hard_distributions, represents
 from dpjax.learners import KLN
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
+from dpjax.papers.represented import hard_distributions, represents
 
 TWO = Finite.of([[0, 1], [1, 0]])
 HALVES = [[(0, 24), (1, 24)]]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpjax.papers.pages import about
 from dpjax.papers import bns_table as multi_table
+from dpjax.papers.pages import about
 
 
 def answer(claims):

@@ -29,8 +29,8 @@ from dpjax.experiments.config.signatures import hints_of, kinds_of
 
 PACKAGES = (
     "dpjax.attacks", "dpjax.baselines", "dpjax.concepts", "dpjax.core.types", "dpjax.dimensions.families",
-    "dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.hard_polygons", "dpjax.experiments.sweep.task", "dpjax.laws",
-    "dpjax.learners", "dpjax.lists", "dpjax.mechanisms", "dpjax.sanitizers", "dpjax.theory",
+    "dpjax.experiments.sweep.hard_polygons", "dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.task",
+    "dpjax.laws", "dpjax.learners", "dpjax.lists", "dpjax.mechanisms", "dpjax.sanitizers", "dpjax.theory",
 )  # fmt: skip
 """Packages and modules of dpjax whose public objects a file may name: the science, nothing that reads or writes."""
 

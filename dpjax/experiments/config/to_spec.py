@@ -12,8 +12,8 @@ import numpy as np
 
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import public_names
-from dpjax.experiments.identity.describe import module_of
 from dpjax.experiments.config.packed import packed
+from dpjax.experiments.identity.describe import module_of
 
 _JSON = (bool, int, str)
 
@@ -58,6 +58,29 @@ def task_spec(task: Any) -> dict[str, Any]:
     """A task as the table [task] of a configuration."""
     return {"concepts": spec_of(task.concepts, "concepts"), "targets": spec_of(task.targets, "targets"),
             "distribution": spec_of(task.distribution, "distribution"), "noise": task.noise}  # fmt: skip
+
+
+def study_spec(study: Any) -> dict[str, Any]:
+    """A study as a configuration, JSON-ready, from which `toml.study_of` builds it again."""
+    learners = {
+        name: {"by_k": {str(k): spec_of(study.learner(name, k), f"learners.{name}") for k in study.k}}
+        for name in study.learners
+    }
+    sweep = {
+        "k": list(study.k), "epsilon": list(study.epsilon), "delta": float(study.delta),
+        "alpha": float(study.accuracy.alpha), "beta": float(study.accuracy.beta),
+        "n": study.n if study.n == "search" else list(study.n), "trials": study.trials, "points": study.points,
+        "fit_from": study.fit_from,
+    }  # fmt: skip
+    search = {} if study.search is None else {"search": vars(study.search)}
+    return {
+        "title": study.title,
+        "seed": study.seed,
+        "task": task_spec(study.task),
+        "learners": learners,
+        "sweep": sweep,
+        **search,
+    }
 
 
 def setting_spec(setting: Any) -> dict[str, Any]:

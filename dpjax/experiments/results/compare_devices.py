@@ -16,12 +16,12 @@ import numpy as np
 from dpjax.core import intervals
 from dpjax.core.checks import InputError
 from dpjax.core.schemas import check
+from dpjax.experiments.results.result import Result
 from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.cell_file import outcomes_of
-from dpjax.experiments.run.cells import APART
-from dpjax.experiments.results.result import Result
-from dpjax.experiments.store.store import Cell, Store, canonical
 from dpjax.experiments.store.file_schemas import PointCell
+from dpjax.experiments.store.store import Cell, Store, canonical
+from dpjax.experiments.sweep.setting import APART
 
 WHERE = ("device", "versions", "program", "block", "tile")
 """The parts of a configuration that say where and how a point was computed, not which point it is."""
@@ -168,7 +168,8 @@ def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float | None]]
     alpha = config["alpha"]
     good = [error_bins.successes(side, alpha) for side in (a, b)]
     differ = a != b
-    near = differ & (error_bins.silent(a) == error_bins.silent(b)) & (np.abs(error_bins.bins(a) - error_bins.bins(b)) == 1)
+    steps = np.abs(error_bins.bins(a) - error_bins.bins(b))
+    near = differ & (error_bins.silent(a) == error_bins.silent(b)) & (steps == 1)
     names = one.rows.keys() | other.rows.keys()
     integers = one.rows.keys() == other.rows.keys() and all(
         np.array_equal(one.rows[name][:trials], other.rows[name][:trials]) for name in names - {"outcome"}

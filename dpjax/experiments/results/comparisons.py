@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.store import error_bins
 from dpjax.experiments.statistics.bands import simultaneous_band
 from dpjax.experiments.statistics.paired_difference import difference
+from dpjax.experiments.store import error_bins
 
 Row = Mapping[str, Any]
 AXES = ("learner", "epsilon", "n")
-"""Points that differ only in one of these share their trials; see `cells.Setting.trials_of`."""
+"""Points that differ only in one of these share their trials; see `setting.Setting.trials_of`."""
 _WHERE = ("learner", "k", "epsilon", "delta", "alpha", "beta", "n")
 
 

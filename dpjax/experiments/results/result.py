@@ -13,12 +13,11 @@ from dpjax.core.commands import command
 from dpjax.core.documents import unsealed
 from dpjax.core.files import read_bytes, replace_file
 from dpjax.core.schemas import check
-from dpjax.experiments.results import columns
-from dpjax.experiments.results import comparisons
+from dpjax.experiments.results import columns, comparisons
 from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.cell_file import outcomes_of
-from dpjax.experiments.store.store import Store, require_schema
 from dpjax.experiments.store.file_schemas import ResultFile
+from dpjax.experiments.store.store import Store, require_schema
 
 
 class Result:

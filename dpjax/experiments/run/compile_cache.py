@@ -10,8 +10,8 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 
 from dpjax.core.owners import is_private
-from dpjax.experiments.store.canonical import versions
 from dpjax.experiments.run.device import flags, processor
+from dpjax.experiments.store.canonical import versions
 
 VARIABLE = "DPJAX_COMPILE_CACHE"
 OFF = "off"

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from dpjax.core.cores import cores
-from dpjax.experiments.sweep.capacity import memory_left
+from dpjax.experiments.run.memory_limit import memory_left
 
 _HARMLESS = ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count", "xla_gpu_cuda_data_dir",
              "xla_gpu_force_compilation_parallelism")  # fmt: skip

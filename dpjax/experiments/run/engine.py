@@ -17,12 +17,12 @@ from jax.sharding import SingleDeviceSharding
 from dpjax.core.checks import InputError
 from dpjax.core.cores import cores
 from dpjax.core.forking import require_not_forked
-from dpjax.experiments.run.loading import Loader
 from dpjax.experiments.run.device import identity_of
+from dpjax.experiments.run.loading import Loader
 from dpjax.experiments.run.memory import Room, bytes_of
-from dpjax.experiments.sweep.task import Task
 from dpjax.experiments.run.tiles import Program, arguments_of, shape_of
 from dpjax.experiments.run.trial import Point
+from dpjax.experiments.sweep.task import Task
 
 Tile = np.ndarray
 _MOST_PROGRAMS, _LEAST_PROGRAMS = 64, 4  # in all, and for each device

@@ -8,13 +8,15 @@ import jax
 import numpy as np
 
 from dpjax.core import keys
-from dpjax.experiments.run.cells import Setting, digest_of, program_of
+from dpjax.experiments.run.cells import digest_of, program_of
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.measuring import STRIDE
-from dpjax.experiments.statistics.sequential_search import Bracket, search
-from dpjax.experiments.sweep.sweep import Line, Study
-from dpjax.experiments.run.tiles import arguments_of, capacity, shape_of, tile_shape
+from dpjax.experiments.run.tiles import arguments_of, shape_of, tile_shape
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.statistics.sequential_search import Bracket, search
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.sweep import Line, Sweep
 
 RULE = (
     "the search meets its expected counts where a trial fails with probability beta^(n / n*), n* being the theorem's "
@@ -94,7 +96,7 @@ class Rate:
     per_second: float
 
 
-def forecast(study: Study, in_flight: int | None = None) -> Forecast:
+def forecast(study: Sweep, in_flight: int | None = None) -> Forecast:
     """The cost of ``study``. in_flight: number of concurrent tiles, by default two per device."""
     lines, seen = [], set[Any]()
     for line in study.lines:
@@ -114,12 +116,12 @@ def forecast(study: Study, in_flight: int | None = None) -> Forecast:
     return Forecast(tuple(lines), len(programs), tiles * largest, study.search is not None)
 
 
-def line_sizes(line: Line, study: Study) -> tuple[int, ...]:
+def line_sizes(line: Line, study: Sweep) -> tuple[int, ...]:
     """The sample sizes of a line's curve: given ones, or those around the expected n*."""
     return study.sizes(_expected(line, study) if study.search is not None else None)
 
 
-def expected_search(line: Line, study: Study) -> Bracket:
+def expected_search(line: Line, study: Sweep) -> Bracket:
     """The search of a line, with its expected trials under `RULE`."""
     assert study.search is not None
     asked, setting, middle = study.search, line.setting, _expected(line, study)
@@ -133,7 +135,7 @@ def expected_search(line: Line, study: Study) -> Bracket:
     )  # fmt: skip
 
 
-def timed(study: Study, what: Forecast) -> list[Rate]:
+def timed(study: Sweep, what: Forecast) -> list[Rate]:
     """A rate for each learner: one tile of its largest point, compiled and run, then run again."""
     largest: dict[str, Visit] = {}
     for line in what.lines:
@@ -185,7 +187,7 @@ def _parts(what: Forecast, rates: list[Rate]) -> tuple[float, float]:
     return compiling, running
 
 
-def _expected(line: Line, study: Study) -> int:
+def _expected(line: Line, study: Sweep) -> int:
     assert study.search is not None
     expected = line.theorem()
     return study.search.n_max if expected is None else min(max(expected, study.search.n_min), study.search.n_max)

@@ -9,7 +9,7 @@ from typing import Any
 from dpjax.core.documents import sealed
 from dpjax.experiments.store.canonical import canonical
 from dpjax.experiments.store.queue import OWNER
-from dpjax.experiments.sweep.sweep import Line, Study
+from dpjax.experiments.sweep.sweep import Line, Sweep
 
 Record = dict[str, Any]
 
@@ -22,7 +22,7 @@ class Item:
     a search share the beginning of its name.
     """
 
-    study: Study
+    study: Sweep
     line: Line
     n: int | None
 
@@ -44,13 +44,13 @@ class Item:
         return f"{self.line}, {'search' if self.n is None else f'n = {self.n}'}"
 
 
-def first_items(study: Study) -> Iterator[Item]:
+def first_items(study: Sweep) -> Iterator[Item]:
     """The items that can be named before anything ran: searches, or all points if the sample sizes are given."""
     for line in study.lines:
         yield from first_of(study, line)
 
 
-def first_of(study: Study, line: Line) -> Iterator[Item]:
+def first_of(study: Sweep, line: Line) -> Iterator[Item]:
     """`first_items` of one line."""
     if study.search is not None:
         yield Item(study, line, None)
@@ -70,12 +70,12 @@ def points_of(item: Item, found: Record) -> Record:
     return {"points": [one.name for one in following(item, found)], "asked": asked_of(item.study)}
 
 
-def asked_of(study: Study) -> str:
+def asked_of(study: Sweep) -> str:
     """What a study asks of the points that follow from a search."""
     return f"{study.points} points of {study.trials} trials" if study.n == "search" else ""
 
 
-def listing(study: Study) -> bytes:
+def listing(study: Sweep) -> bytes:
     """The content of the file `queue.LISTING`, see `written.ListingFile`."""
     searched = {"more": study.points, "asked": asked_of(study)} if study.n == "search" else {}
     rows = [

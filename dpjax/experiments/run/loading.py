@@ -17,9 +17,9 @@ from jaxlib import xla_client
 
 from dpjax.core.files import read_bytes
 from dpjax.core.owners import is_private
-from dpjax.experiments.store.canonical import versions
 from dpjax.experiments.run.compile_cache import require_private
 from dpjax.experiments.run.device import identity_of, processor
+from dpjax.experiments.store.canonical import versions
 
 _FOLDER = "tiles"
 _MOST_BYTES = 1 << 30

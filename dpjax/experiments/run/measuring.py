@@ -3,17 +3,18 @@
 from dataclasses import replace
 from typing import Any
 
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.items import Item
 from dpjax.experiments.run.n_star import bracket, end_of
 from dpjax.experiments.statistics.sequential_search import Bracket
-from dpjax.experiments.sweep.sweep import Line, Study
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.sweep import Line, Sweep
 
 STRIDE = 4
 """Grid points of the first step from where a search begins."""
 
 
-def find(line: Line, study: Study, cells: Cells) -> Bracket:
+def find(line: Line, study: Sweep, cells: Cells) -> Bracket:
     """The bracket of n* (with gamma > 0: of n within gamma), from trials that are used for nothing else. Success means
     that all k concepts are good."""
     assert study.search is not None

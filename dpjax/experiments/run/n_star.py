@@ -8,11 +8,12 @@ from pathlib import Path
 
 from dpjax.core import checks
 from dpjax.core.intervals import clopper_pearson
-from dpjax.experiments.store import error_bins
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.statistics.sequential_search import TRIALS, Bracket, search
+from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.setting import Setting
 
 
 @dataclass(frozen=True)

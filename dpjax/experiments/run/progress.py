@@ -10,8 +10,8 @@ from typing import Any
 from rich import progress as bars
 
 from dpjax.core.logs import LOG
-from dpjax.experiments.results import notebooks
 from dpjax.core.screen import Screen
+from dpjax.experiments.results import notebooks
 
 _SECONDS = 30.0
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from dpjax.concepts.outside import describe
 from dpjax.core import keys
-from dpjax.experiments.store import error_bins
-from dpjax.experiments.run.cells import Setting
 from dpjax.experiments.identity.program import digest
-from dpjax.experiments.sweep.task import Task
-from dpjax.experiments.run.tiles import capacity, tile_shape
+from dpjax.experiments.run.tiles import tile_shape
 from dpjax.experiments.run.trial import Outcome, Point, Trial, point
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.task import Task
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.files import StoreError
-from dpjax.experiments.store import error_bins
-from dpjax.experiments.statistics.bands import fit_exponent, simultaneous_band
-from dpjax.experiments.store.cell_file import BrokenCell
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.items import Item, Record
 from dpjax.experiments.run.measuring import find, setting_of
 from dpjax.experiments.run.n_star import end_of
+from dpjax.experiments.statistics.bands import fit_exponent, simultaneous_band
 from dpjax.experiments.statistics.sequential_search import Bracket
-from dpjax.experiments.sweep.sweep import Line, Search, Study
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.store.cell_file import BrokenCell
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.sweep import Line, Search, Sweep
 
 LEVELS = (0.5, 0.9, 0.95)
 """Quantile levels of the error that a result reports per point."""
@@ -29,7 +30,7 @@ Known = Callable[[Item], Record | None]
 """The recorded failure of an item, if that is not to be tried again."""
 
 
-def rows_of(line: Line, study: Study, cells: Cells, known: Known = lambda item: None) -> Rows:
+def rows_of(line: Line, study: Sweep, cells: Cells, known: Known = lambda item: None) -> Rows:
     """The rows of one line, by table. What is not stored yet is computed.
 
     points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
@@ -139,7 +140,7 @@ def _delta(guarantee: Guarantee | None) -> float | None:
 
 
 def _point_rows(
-    line: Line, study: Study, sizes: tuple[int, ...], cells: Cells, known: Known, failures: list[dict[str, Any]]
+    line: Line, study: Sweep, sizes: tuple[int, ...], cells: Cells, known: Known, failures: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     counted = []
     for n in sizes:
@@ -157,7 +158,8 @@ def _point_rows(
         yield {
             **line.labels(), "guarantee_delta": delta, "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
             "no_answers": int(error_bins.silent(found).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
-            "errors": dict(zip(map(str, LEVELS), error_bins.quantiles(found, alpha, LEVELS), strict=True)), "cell": cell,
+            "errors": dict(zip(map(str, LEVELS), error_bins.quantiles(found, alpha, LEVELS), strict=True)),
+            "cell": cell,
         }  # fmt: skip
 
 

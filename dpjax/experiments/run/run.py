@@ -14,27 +14,28 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.documents import sealed
 from dpjax.core.files import failure, replace_file
-from dpjax.experiments.store.canonical import made_by, versions
+from dpjax.experiments.config.to_spec import study_spec
+from dpjax.experiments.identity.code_digest import code_digest
+from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.cells import Cells, Executor
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.items import Item, Record, first_items, first_of, following, listing
 from dpjax.experiments.run.n_star import end_of
 from dpjax.experiments.run.progress import Progress
+from dpjax.experiments.run.rows import TABLES, Rows, fits, joined, place, rows_of, theory
+from dpjax.experiments.run.work import FAILED, Rules, Worker, threads_for, work
+from dpjax.experiments.store.canonical import made_by, versions
 from dpjax.experiments.store.queue import LISTING, Queue
 from dpjax.experiments.store.repair import repair as repaired
-from dpjax.experiments.results.result import Result
-from dpjax.experiments.run.rows import TABLES, Rows, fits, joined, place, rows_of, theory
-from dpjax.experiments.identity.code_digest import code_digest
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.sweep import Line, Study
-from dpjax.experiments.run.work import FAILED, Rules, Worker, threads_for, work
+from dpjax.experiments.sweep.sweep import Line, Sweep
 
 EARLIER = "result.earlier.json"
 
 
 def run(
-    study: Study, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False,
-    rules: Rules | None = None, elsewhere: Callable[[Study, Path], None] | None = None,
+    study: Sweep, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False,
+    rules: Rules | None = None, elsewhere: Callable[[Sweep, Path], None] | None = None,
     watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
 ) -> Result:  # fmt: skip
     """Measures everything that is not yet stored in ``out``.
@@ -65,7 +66,7 @@ def run(
             repaired(store, queue)
         rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
         worker = Worker(store, machine, queue, study.seed, rules, seen.trials)
-        config, cells = study.to_dict(), worker.cells
+        config, cells = study_spec(study), worker.cells
         found = _known(out)
         known = _valid(found or {}, config, study, cells)
         if found is None or _curves(found) - _curves(known):
@@ -84,18 +85,18 @@ def run(
     return result
 
 
-def prepare(study: Study, out: Path, code: str | None = None) -> None:
+def prepare(study: Sweep, out: Path, code: str | None = None) -> None:
     """Writes study.json, which other processes read, and the list of its items. code: by default `code_digest`."""
     Queue(out).begin(code or code_digest())
     replace_file(out / "queue" / LISTING, listing(study))
-    replace_file(out / "study.json", sealed(study.to_dict()))
+    replace_file(out / "study.json", sealed(study_spec(study)))
 
 
 class _Lines:
     """The lines of a study, each measured as soon as its items are done; the result grows in the order of lines."""
 
     def __init__(
-        self, study: Study, worker: Worker, step: Callable[[str, int, int], None],
+        self, study: Sweep, worker: Worker, step: Callable[[str, int, int], None],
         keep: Callable[[dict[str, Any]], None],
     ):  # fmt: skip
         self.study, self.worker, self.step, self.keep = study, worker, step, keep
@@ -162,7 +163,7 @@ def _set_aside(out: Path) -> None:
         raise failure(error, out / EARLIER) from error
 
 
-def _valid(found: dict[str, Any], config: dict[str, Any], study: Study, cells: Cells) -> Rows:
+def _valid(found: dict[str, Any], config: dict[str, Any], study: Sweep, cells: Cells) -> Rows:
     """The rows of the same study's curves that have no failure and that the present code would measure the same."""
     kept = joined([])
     if found.get("config") != json.loads(json.dumps(config)):
@@ -204,6 +205,6 @@ def save(data: dict[str, Any], out: Path) -> None:
     replace_file(out / "result.json", sealed(data))
 
 
-def _about(study: Study, cells: Cells) -> dict[str, Any]:
-    return {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
+def _about(study: Sweep, cells: Cells) -> dict[str, Any]:
+    return {"title": study.title, "config": study_spec(study), "seed": study.seed, "versions": versions(),
             "made_by": made_by(), "device": cells.engine.device_kind}  # fmt: skip

@@ -18,10 +18,9 @@ from jax import Array
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.experiments.identity import program
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
 from dpjax.experiments.run.device import memory_of
-from dpjax.experiments.sweep.task import Task
 from dpjax.experiments.run.trial import Point, Trial
+from dpjax.experiments.sweep.task import Task
 
 
 @dataclass(frozen=True)
@@ -71,19 +70,6 @@ def tile_shape(trial: Trial, device: Any = None) -> tuple[int, int]:
 def _power_of_two(value: int, low: int, high: int) -> int:
     """The largest power of two up to ``value``, clipped to [low, high]."""
     return 1 << (min(high, max(low, value)).bit_length() - 1)
-
-
-def capacity(n: int) -> int:
-    """The buffer for n rows: the next power of 4 up to 4096, then of 2. It depends on n only and is part of the point.
-
-    Small buffers are cheap and compilation is expensive, so there are few sizes.
-    """
-    if n > CAPACITY_LIMIT:
-        raise InputError(
-            "n", f"at most {CAPACITY_LIMIT} rows", str(n), "lower n or n_max, or relax epsilon, alpha or k"
-        )
-    exponent = max(4, (n - 1).bit_length())
-    return 1 << (exponent + exponent % 2 if exponent <= 12 else exponent)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from dpjax.core import checks
-from dpjax.experiments.run.cells import Setting, program_of
+from dpjax.experiments.run.cells import program_of
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.forecast import forecast
-from dpjax.experiments.sweep.sweep import Line, Study
-from dpjax.experiments.run.tiles import capacity
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.sweep import Line, Sweep
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Warmed:
     failures: tuple[tuple[str, int, str], ...]
 
 
-def settings_of(study: Study) -> list[tuple[Line, Setting]]:
+def settings_of(study: Sweep) -> list[tuple[Line, Setting]]:
     """A point for each curve and buffer of rows that the study comes to.
 
     The sample sizes of the curve; for a search those that it visits where the theorem's n is n*, and the others of its
@@ -40,7 +41,7 @@ def settings_of(study: Study) -> list[tuple[Line, Setting]]:
 
 
 def warm(
-    study: Study, engine: Engine, threads: int, tell: Callable[[int, int], None] = lambda done, of: None
+    study: Sweep, engine: Engine, threads: int, tell: Callable[[int, int], None] = lambda done, of: None
 ) -> Warmed:  # fmt: skip
     """Compiles every program of `settings_of`, or reads it from the cache of programs, and runs none.
 

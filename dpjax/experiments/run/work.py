@@ -13,12 +13,12 @@ import jax
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
-from dpjax.experiments.store.canonical import versions
+from dpjax.experiments.identity.code_digest import code_digest
 from dpjax.experiments.run.cells import Cells, Executor
 from dpjax.experiments.run.items import Item, Record, asked_of, following, points_of
 from dpjax.experiments.run.measuring import compute
+from dpjax.experiments.store.canonical import versions
 from dpjax.experiments.store.queue import MOST_DEATHS, Queue, this_host
-from dpjax.experiments.identity.code_digest import code_digest
 from dpjax.experiments.store.store import BrokenCell, Store
 
 DONE, FAILED, BUSY = "done", "failed", "busy"

@@ -9,8 +9,8 @@ from typing import Any
 from dpjax.core.documents import unsealed
 from dpjax.core.files import StoreError, names_in, read_file
 from dpjax.core.schemas import check
-from dpjax.experiments.store.queue import LISTING, Claim, Queue
 from dpjax.experiments.store.file_schemas import ListingFile
+from dpjax.experiments.store.queue import LISTING, Claim, Queue
 
 _AGAIN = "run the study again, or prepare it again"
 _WINDOW = 600.0

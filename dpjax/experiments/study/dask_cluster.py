@@ -24,13 +24,13 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.cores import cores
 from dpjax.experiments.config.builder import imported
-from dpjax.experiments.study.toml import study_of
 from dpjax.experiments.run.engine import Engine, device_kind, host_devices
 from dpjax.experiments.run.items import Item, Record, first_items, following
+from dpjax.experiments.run.work import BUSY, DONE, Rules, Worker
 from dpjax.experiments.store.queue import LEASE, Queue
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.sweep import Study
-from dpjax.experiments.run.work import BUSY, DONE, Rules, Worker
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.study.toml import study_of
 
 PATIENCE = 60.0
 """Seconds for which a worker waits for a file of another host to become complete."""

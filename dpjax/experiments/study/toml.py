@@ -28,11 +28,12 @@ from dpjax.core.commands import modules
 from dpjax.core.files import read_bytes
 from dpjax.core.types import Accuracy
 from dpjax.experiments.config.builder import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder, NotImportedError
-from dpjax.experiments.run.cells import Setting
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
 from dpjax.experiments.config.numbers import whole_number
 from dpjax.experiments.config.packed import require_tables
-from dpjax.experiments.sweep.sweep import LEAST_EPSILON, Search, Study
+from dpjax.experiments.study.study import Study
+from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.sweep import LEAST_EPSILON, Search
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.columns import for_concepts
 

@@ -1,13 +1,12 @@
-"""A study as a value: learners on a task, over k, epsilon and n, as in a TOML file or on the command line."""
+"""What a study measures: learners on a task, over k, epsilon and n."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
 from math import log2, prod
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,21 +15,13 @@ from dpjax.core import checks, html
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.forking import require_not_forked
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run.cells import Executor, Setting
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
-from dpjax.experiments.sweep.lower_bounds import LowerBound
 from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
-from dpjax.experiments.config.to_spec import spec_of, task_spec
+from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT, capacity
+from dpjax.experiments.sweep.lower_bounds import LowerBound
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
-from dpjax.experiments.run.tiles import capacity
 from dpjax.learners.base import Learner
 from dpjax.learners.columns import for_concepts
-
-if TYPE_CHECKING:
-    from dpjax.experiments.run.progress import Progress
-    from dpjax.experiments.run.reproduce import Reproduced
-    from dpjax.experiments.results.result import Result
-    from dpjax.experiments.run.work import Rules
 
 _FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
 LEAST_EPSILON = 1.2e-38
@@ -158,24 +149,8 @@ _Wholes = int | Sequence[int] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Study:
-    """Success of learners on a task against n, and n*, the smallest n that is enough.
-
-    Args:
-      task: what is learned from which examples.
-      learners: by name, learners of the task's class, or functions k -> learner. A learner of one concept is run for
-        k > 1 as its ``for_concepts`` says, by default k times under optimal composition. A list takes the names of the
-        classes.
-      k, epsilon: one number or several; delta: of the budget.
-      accuracy: alpha, the error that a hypothesis may have, and beta, the probability with which a trial may fail.
-      n: "search" for n* and a curve of ``points`` sizes around it, or the sample sizes of the curves.
-      search: how n* is searched; with n given, None for no search.
-      trials: of each point of a curve.
-      fit_from: the exponent of k is fitted over k >= this.
-      seed: root of all keys, in [0, 2**32).
-
-    Everything is checked when a study is made: InputError.
-    """
+class Sweep:
+    """Learners on a task, over k, epsilon and n: the values of a `Study`, which see."""
 
     task: Task
     learners: dict[str, Any]
@@ -246,7 +221,7 @@ class Study:
         lines = []
         for name, k, epsilon in product(self.learners, self.k, self.epsilon):
             numbers = k, 1, epsilon, float(self.delta), alpha, beta
-            lines.append(Line(name, Setting(self._learner(name, k), self.task, *numbers), largest))
+            lines.append(Line(name, Setting(self.learner(name, k), self.task, *numbers), largest))
         return lines
 
     def line(self, learner: str, k: int, epsilon: float) -> Line:
@@ -270,35 +245,6 @@ class Study:
         chosen = {round(2 ** (i / 2)) for i in range(first, first + self.points)}
         return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
 
-    def run(
-        self, out: str | Path, *, engine: Executor | None = None, progress: "Progress | None" = None,
-        quiet: bool = False, rules: "Rules | None" = None, elsewhere: Callable[["Study", Path], None] | None = None,
-    ) -> "Result":  # fmt: skip
-        """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
-
-        Run it again after an interruption to go on. Points that raise are among the result's failures.
-
-        Args:
-          out: a folder, made if there is none.
-          engine: what computes, by default all local devices, see `engine.Engine`.
-          progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
-          quiet: True for no such output.
-          rules: a `work.Rules`: a time limit for each cell, whether to try failed ones again, how many at a time.
-          elsewhere: computes the study on other machines first, such as `cluster.Dask("local")`.
-
-        InputError where the folder cannot be used.
-        """
-        from dpjax.experiments.run.run import run
-
-        return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, elsewhere=elsewhere)
-
-    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> "Reproduced":
-        """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
-        from dpjax.experiments.run.reproduce import reproduce
-
-        setting = replace(self.line(learner, k, epsilon).setting, n=_rows(n))
-        return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
-
     def _repr_html_(self) -> str:
         """The curves for a notebook, with the theorems' sample sizes."""
         kinds = [html.Column(name, "text" if name == "learner" else "number")
@@ -307,29 +253,8 @@ class Study:
         sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
         return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
-        learners = {
-            name: {"by_k": {str(k): spec_of(self._learner(name, k), f"learners.{name}") for k in self.k}}
-            for name in self.learners
-        }
-        sweep = {
-            "k": list(self.k), "epsilon": list(self.epsilon), "delta": float(self.delta),
-            "alpha": float(self.accuracy.alpha), "beta": float(self.accuracy.beta),
-            "n": self.n if self.n == "search" else list(self.n), "trials": self.trials, "points": self.points,
-            "fit_from": self.fit_from,
-        }  # fmt: skip
-        search = {} if self.search is None else {"search": vars(self.search)}
-        return {
-            "title": self.title,
-            "seed": self.seed,
-            "task": task_spec(self.task),
-            "learners": learners,
-            "sweep": sweep,
-            **search,
-        }
-
-    def _learner(self, name: str, k: int) -> Any:
+    def learner(self, name: str, k: int) -> Any:
+        """The learner of a name for k concepts; InputError if it is none."""
         given = self.learners[name]
         made = _made(name, given, k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
         if missing := [face for face in _FACES if not hasattr(made, face)]:

@@ -23,11 +23,20 @@ from dpjax.cli import flags
 from dpjax.concepts import Multiclass, Points
 from dpjax.concepts.domain import Domain
 from dpjax.core.checks import InputError
-from dpjax.experiments.study import toml
 from dpjax.experiments.config import names
-from dpjax.experiments.config.builder import ANY, CONCEPTS, DISTRIBUTIONS, LEARNERS, MATRICES, SANITIZERS, TASKS, Builder
+from dpjax.experiments.config.builder import (
+    ANY,
+    CONCEPTS,
+    DISTRIBUTIONS,
+    LEARNERS,
+    MATRICES,
+    SANITIZERS,
+    TASKS,
+    Builder,
+)
 from dpjax.experiments.config.signatures import hints_of
 from dpjax.experiments.config.to_spec import spec_of
+from dpjax.experiments.study import toml
 from dpjax.learners import KLN
 from dpjax.tables import learned
 

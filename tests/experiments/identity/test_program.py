@@ -10,11 +10,11 @@ import pytest
 from dpjax.concepts import Domain, Points, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.products import exact_dot, exact_einsum
-from dpjax.experiments.run.cells import Setting
 from dpjax.experiments.identity.program import calls_host, digest, sums_in_parts
-from dpjax.experiments.sweep.task import Task
 from dpjax.experiments.run.tiles import program_digest
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.task import Task
 from dpjax.laws import Categorical
 from dpjax.learners import KLN
 

@@ -7,8 +7,8 @@ import pytest
 
 from dpjax import cli
 from dpjax.core.checks import InputError
-from dpjax.experiments.store import error_bins
 from dpjax.experiments.results.compare_devices import compare_stores
+from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.store import Store, versions
 
 ALPHA, TRIALS = 0.1, 64

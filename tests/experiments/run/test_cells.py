@@ -12,9 +12,10 @@ from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube, di
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.run.cells import Cells, Setting, digest_of
+from dpjax.experiments.run.cells import Cells, digest_of
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, EmpiricalLearner, ParityLearner
 from dpjax.learners.base import flipped_label_pairs

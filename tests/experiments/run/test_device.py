@@ -14,10 +14,7 @@ import jax.numpy as jnp
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.run import compile_cache
-from dpjax.experiments.run import loading
-from dpjax.experiments.run import device
-from dpjax.experiments.run import memory
+from dpjax.experiments.run import compile_cache, device, loading, memory
 from dpjax.experiments.run.memory import Room
 
 CPU = SimpleNamespace(platform="cpu", device_kind="cpu")

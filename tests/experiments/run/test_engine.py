@@ -17,12 +17,11 @@ from dpjax.concepts import distributions as make
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run import engine
-from dpjax.experiments.store import error_bins
-from dpjax.experiments.run import memory
-from dpjax.experiments.run import tiles
-from dpjax.experiments.sweep.task import Task
+from dpjax.experiments.run import engine, memory, tiles
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.store import error_bins
+from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, Independent, PointLearner, UnionLearner
 
 TILES, SEED = 4, 7
@@ -32,8 +31,8 @@ def problem():
     """A study's point with mixed outcomes, and a task; imports are its own because other processes run it too."""
     from dpjax.concepts import Domain, Points, distributions
     from dpjax.core.types import Accuracy, Privacy
-    from dpjax.experiments.sweep.task import Task
     from dpjax.experiments.run.trial import Trial, point
+    from dpjax.experiments.sweep.task import Task
     from dpjax.learners import PointLearner
 
     domain = Domain(2**40)
@@ -313,12 +312,12 @@ def test_memory_maps_of_others_do_not_make_devices_compile_in_turns(monkeypatch)
 
 def test_capacities_are_few_and_hardly_too_large():
     sizes = [*range(1, 3000), 4095, 4096, 4097, 8192, 8193, 2**19 + 1, 2**20]
-    found = [tiles.capacity(n) for n in sizes]
+    found = [capacity(n) for n in sizes]
     assert all(n <= c <= max(16, 4 * n) and c & (c - 1) == 0 for n, c in zip(sizes, found, strict=True))
     assert all(c < 2 * n for n, c in zip(sizes, found, strict=True) if n > 4096)
     assert found == sorted(found) and len(set(found)) <= 8
     with pytest.raises(InputError, match="at most"):
-        tiles.capacity(2**20 + 1)
+        capacity(2**20 + 1)
 
 
 GPU = SimpleNamespace(platform="gpu", device_kind="H100", memory_stats=lambda: {"bytes_limit": 60 * 2**30})
@@ -327,8 +326,8 @@ GPU = SimpleNamespace(platform="gpu", device_kind="H100", memory_stats=lambda: {
 @pytest.mark.parametrize("device", [None, GPU], ids=["cpu", "gpu"])
 def test_tiles_are_powers_of_two_and_blocks_divide_them(device):
     learner = Independent(KLN(Thresholds(Domain(10))), 1)
-    for capacity, k in itertools.product((16, 100, 2**10, 2**20), (1, 3, 64, 1024)):
-        size, block = tiles.tile_shape(Trial(learner, k, capacity), device)
+    for rows, k in itertools.product((16, 100, 2**10, 2**20), (1, 3, 64, 1024)):
+        size, block = tiles.tile_shape(Trial(learner, k, rows), device)
         assert 16 <= size <= 2**14 and size & (size - 1) == 0 and size % block == 0
         assert device is not None or block <= 64, "a search asks for few trials at a time"
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.experiments.run.cells import Cells, Setting
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.n_star import bracket, cells_in
-from dpjax.experiments.results.result import Result
 from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.experiments.store.store import Store
+from dpjax.experiments.sweep.setting import Setting
 
 CONCEPTS = dp.Points(dp.Domain(2**16))
 TASK = dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.23))

@@ -13,9 +13,9 @@ from dpjax.core import wide
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.n_star import end_of
-from dpjax.papers.pages import about
 from dpjax.experiments.run.reproduce import reproduce
 from dpjax.experiments.store.store import Store
+from dpjax.papers.pages import about
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 CONCEPTS = dp.Points(dp.Domain(2**20))

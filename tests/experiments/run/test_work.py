@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from dpjax.core.checks import InputError
+from dpjax.experiments.results.result import Result
 from dpjax.experiments.run import work as module
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.items import Item, first_items, following
+from dpjax.experiments.run.run import prepare, run
+from dpjax.experiments.run.work import BUSY, DONE, FAILED, Door, Rules, Worker, work
 from dpjax.experiments.store.queue import MOST_DEATHS, Claim, Queue, shard_of, this_host
 from dpjax.experiments.store.repair import repair
-from dpjax.experiments.results.result import Result
-from dpjax.experiments.run.run import prepare, run
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.run.work import BUSY, DONE, FAILED, Door, Rules, Worker, work
 from tests.experiments import fast
 
 

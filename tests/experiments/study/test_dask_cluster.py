@@ -9,10 +9,10 @@ import pytest
 from distributed import Status
 
 from dpjax.core.checks import InputError
+from dpjax.experiments.run.work import Rules
+from dpjax.experiments.store.queue import Queue
 from dpjax.experiments.study import dask_cluster
 from dpjax.experiments.study.dask_cluster import KINDS, Dask, options_of, slurm_cluster
-from dpjax.experiments.store.queue import Queue
-from dpjax.experiments.run.work import Rules
 from tests.experiments import fast
 
 
@@ -80,7 +80,8 @@ def test_workers_that_ended_are_replaced():
 
 def test_workers_of_another_kind_of_device_are_refused(tmp_path):
     study = fast.study(2)
-    task = dask_cluster._Task(str(tmp_path), json.dumps(study.to_dict()), ("tests.experiments.fast",), Rules(), "gpu:H100")
+    text = json.dumps(study.to_dict())
+    task = dask_cluster._Task(str(tmp_path), text, ("tests.experiments.fast",), Rules(), "gpu:H100")
     with pytest.raises(InputError, match="expected workers on gpu:H100"):
         dask_cluster._opened(task)
     opened, worker = dask_cluster._opened(replace(task, device=dask_cluster.device_kind()))

@@ -7,9 +7,9 @@ import pytest
 from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.study import toml
 from dpjax.experiments.config.builder import Builder, PersonsFault
 from dpjax.experiments.config.calls import call
+from dpjax.experiments.study import toml
 from dpjax.learners import KLN, Independent, PointLearner
 
 

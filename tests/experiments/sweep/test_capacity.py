@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpjax.experiments.sweep.capacity import memory_left
+from dpjax.experiments.run.memory_limit import memory_left
 
 VERSIONS = {
     2: ("0::{}", "", ("memory.max", "memory.current", "inactive_file")),

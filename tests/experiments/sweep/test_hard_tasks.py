@@ -10,7 +10,8 @@ from dpjax.concepts import ConvexPolygons, Domain, Hypothesis, Plane, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.run.cells import Setting
+from dpjax.experiments.run.n_star import bracket, cells_in, guess, rate
+from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_bits,
@@ -23,11 +24,10 @@ from dpjax.experiments.sweep.hard_tasks import (
     low_thresholds,
     wrong_children,
 )
-from dpjax.papers.hypothesis_counts import judged
-from dpjax.experiments.run.n_star import bracket, cells_in, guess, rate
-from dpjax.experiments.statistics.sequential_search import geometric_grid
+from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1
+from dpjax.papers.hypothesis_counts import judged
 from dpjax.theory.set_cover import rounds_for
 from scripts.vc1_height import NAMES, planned_rows, subsampled_rows
 

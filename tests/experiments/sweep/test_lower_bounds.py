@@ -15,9 +15,10 @@ from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Finite, Multiclass, Parities, Points, Thresholds, tree_generators
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds, hard_tree
 from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound, lower_bounds
-from dpjax.experiments.sweep.sweep import Search, Study
+from dpjax.experiments.sweep.sweep import Search
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, PointLearner
 from dpjax.papers.theorems import search

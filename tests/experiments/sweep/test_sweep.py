@@ -17,10 +17,10 @@ import dpjax as dp
 from dpjax import cli
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
-from dpjax.experiments.store import error_bins
+from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
-from dpjax.experiments.results.result import Result
+from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.store import Store
 from dpjax.learners import Boosted
 from dpjax.learners.kln import KLNPlan

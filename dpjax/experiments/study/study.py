@@ -1,0 +1,67 @@
+"""A study: what is measured, as in a TOML file or on the command line, with what runs it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpjax.core import checks
+from dpjax.experiments.config.to_spec import study_spec
+from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.cells import Executor
+from dpjax.experiments.run.progress import Progress
+from dpjax.experiments.run.reproduce import Reproduced, reproduce
+from dpjax.experiments.run.run import run
+from dpjax.experiments.run.work import Rules
+from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.sweep.sweep import Sweep
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Study(Sweep):
+    """Success of learners on a task against n, and n*, the smallest n that is enough.
+
+    Args:
+      task: what is learned from which examples.
+      learners: by name, learners of the task's class, or functions k -> learner. A learner of one concept is run for
+        k > 1 as its ``for_concepts`` says, by default k times under optimal composition. A list takes the names of the
+        classes.
+      k, epsilon: one number or several; delta: of the budget.
+      accuracy: alpha, the error that a hypothesis may have, and beta, the probability with which a trial may fail.
+      n: "search" for n* and a curve of ``points`` sizes around it, or the sample sizes of the curves.
+      search: how n* is searched; with n given, None for no search.
+      trials: of each point of a curve.
+      fit_from: the exponent of k is fitted over k >= this.
+      seed: root of all keys, in [0, 2**32).
+
+    Everything is checked when a study is made: InputError.
+    """
+
+    def run(
+        self, out: str | Path, *, engine: Executor | None = None, progress: Progress | None = None,
+        quiet: bool = False, rules: Rules | None = None, elsewhere: Callable[[Any, Path], None] | None = None,
+    ) -> Result:  # fmt: skip
+        """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
+
+        Run it again after an interruption to go on. Points that raise are among the result's failures.
+
+        Args:
+          out: a folder, made if there is none.
+          engine: what computes, by default all local devices, see `engine.Engine`.
+          progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
+          quiet: True for no such output.
+          rules: a `work.Rules`: a time limit for each cell, whether to try failed ones again, how many at a time.
+          elsewhere: computes the study on other machines first, such as `cluster.Dask("local")`.
+
+        InputError where the folder cannot be used.
+        """
+        return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, elsewhere=elsewhere)
+
+    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Reproduced:
+        """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
+        setting = replace(self.line(learner, k, epsilon).setting, n=checks.integer("n", n, 1, CAPACITY_LIMIT))
+        return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
+        return study_spec(self)
