@@ -14,7 +14,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A layer imports itself and what stands to its left here; `beside` lists what a side building may use.
 ORDER = ("core", "laws", "mechanisms", "sanitizers lists", "learners baselines", "attacks audit", "plots", "reports",
-         "evidence experiments", "papers tables testing", "templates", "cli", "__main__")  # fmt: skip
+         "evidence experiments", "advice", "papers tables testing", "templates", "cli", "__main__")  # fmt: skip
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
 CUTS = {"mechanisms.cover.lines.cuts", "mechanisms.cover.lines.halfplanes"}  # which rows a line cuts off is said once
 BESIDE = {
@@ -24,6 +24,8 @@ BESIDE = {
     "dimensions": {"core"},
 }
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "sanitizers"}
+ROOMS = ("identity statistics store", "config sweep results", "run", "study")
+"""Of experiments, by floors: a room imports itself and rooms of floors to its left."""
 FLOOR = (
     "logs",
     "checks",
@@ -107,6 +109,17 @@ def test_no_import_points_upwards():
     wrong = [(module_of(f), target) for f in FILES if module_of(f) for target in internal(f)
              if not allowed(module_of(f), target)]  # fmt: skip
     assert not wrong, f"imports upwards: {wrong}"
+
+
+def test_rooms_of_experiments_have_floors():
+    floor = {room: height for height, rooms in enumerate(ROOMS) for room in rooms.split()}
+    arrows = {
+        (source.split(".")[1], target.split(".")[1]) for source, target in
+        ((module_of(path), target) for path in FILES for target in internal(path))
+        if source.startswith("experiments.") and target.startswith("experiments.")
+    }  # fmt: skip
+    assert not [arrow for arrow in arrows if arrow[0] != arrow[1] and floor[arrow[1]] >= floor[arrow[0]]]
+    assert len(arrows) > 15
 
 
 def test_host_layers_need_no_jax():

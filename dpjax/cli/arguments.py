@@ -9,13 +9,12 @@ import tyro
 from dpjax.cli.asking import AskCommand
 from dpjax.cli.attacking import AttackCommand
 from dpjax.cli.classes import DimensionCommand, OptimumCommand
-from dpjax.cli.distributing import MergeCommand, WorkCommand
+from dpjax.cli.distributing import MergeCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
 from dpjax.cli.measuring import BenchCommand, CompareCommand
 from dpjax.cli.published import TableCommand, TheoremCommand
-from dpjax.cli.scheduling import ClusterScriptCommand
 from dpjax.cli.sharing import CompactCommand, ExportCommand, ReportCommand
 
 
@@ -101,7 +100,11 @@ class CurveCommand(Drawn, _Measured):
     compile_cache: str | None = None
     """Folder for compiled programs, or off; by default in the user's cache folder, by versions and processor."""
     prepare: bool = False
-    """Only write the study into --out, for processes that run `dpjax work`."""
+    """Only write the study into --out, for `dpjax status`, and for shards that are given the folder as their study."""
+    shard: str | None = None
+    """i/N: only compute and store the cells of the i-th of N parts, i from 0 to N - 1, as a task of a job array does.
+    The same command without it makes the result when all parts are done. Exit status: 0 all of it is done, 4 it is
+    done and some cells failed, 5 work is left."""
     cluster: str | None = None
     """Compute on a Dask cluster: local, slurm or kubernetes (pip install 'dpjax[cluster]')."""
     scheduler: str | None = None
@@ -113,6 +116,8 @@ class CurveCommand(Drawn, _Measured):
     name=value: queue=gpu, walltime=01:00:00, image=ghcr.io/me/dpjax."""
     time_limit: Real | None = None
     """Seconds that one cell may take; one that takes longer is recorded as failed."""
+    max_seconds: Real | None = None
+    """Seconds after which no more work is begun."""
     retry_failed: bool = False
     """Try cells again that failed before, also if the code has not changed."""
     repair: bool = False
@@ -249,25 +254,6 @@ class PlanCommand(_Measured):
 
 
 @dataclass
-class WarmCommand(_Measured):
-    """Compile the programs of a study ahead of time, and run none: processes that start later read them.
-
-    For many processes that would otherwise compile the same programs at the same time. They find them if they use the
-    same cache folder, versions, XLA_FLAGS, and kind of processor and device. With a search for n* these are the
-    programs for all n from the lower bound to the theorem's; one that needs others compiles them itself.
-
-    Example: dpjax warm results/demo
-    Example: dpjax warm configs/demo.toml --compile-cache /shared/programs
-    """
-
-    compiles: ClassVar[bool] = True
-    threads: Whole | None = None
-    """Programs that are compiled at the same time; by default 2, each of which uses several cores."""
-    compile_cache: str | None = None
-    """Folder for compiled programs; by default in the user's cache folder, by versions and processor."""
-
-
-@dataclass
 class TrialCommand(_Asked):
     """Rerun one trial of a study from its key, and print its data, hypotheses and errors.
 
@@ -290,7 +276,7 @@ class ListCommand(Command):
 
 @dataclass
 class StatusCommand(Command):
-    """Print what of a study is done, what runs where, how fast, and when it ends; and broken files of the store.
+    """Print what of a study is done, how fast it goes on, and when it ends; and broken files of the store.
 
     Also works while processes write to the directory, and after they were interrupted.
 
@@ -379,7 +365,6 @@ COMMANDS = {
     "predict": PredictCommand, "plan": PlanCommand, "ask": AskCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "compare": CompareCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
-    "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
-    "report": ReportCommand, "compact": CompactCommand, "warm": WarmCommand,
+    "attack": AttackCommand, "merge": MergeCommand, "report": ReportCommand, "compact": CompactCommand,
     "theorem": TheoremCommand,
 }  # fmt: skip

@@ -1,8 +1,7 @@
 """`dpjax curve`: a study, its result and its figure."""
 
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,17 @@ from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
-from dpjax.core.logs import say
 from dpjax.core.screen import Screen
 from dpjax.experiments.run import engine
 from dpjax.experiments.run.items import first_items
-from dpjax.experiments.run.run import prepare
+from dpjax.experiments.run.run import prepare, run_shard
 from dpjax.experiments.run.run import run as measure
-from dpjax.experiments.run.work import Rules, threads_for
+from dpjax.experiments.run.work import Rules, Worker, threads_for
+from dpjax.experiments.store.records import shard_of
 from dpjax.experiments.store.store import Store
+from dpjax.experiments.study.clusters import check_cluster, cluster
+from dpjax.experiments.study.clusters import options_of as options_of_cluster
+from dpjax.experiments.study.remote import taking
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.sweep import Search
 from dpjax.plots.files import check_formats
@@ -35,21 +37,32 @@ def run(command: CurveCommand) -> Answer:
     formats = check_formats(command.formats)
     look = options_of(command)
     _start(command.devices, command.in_flight)
-    if command.time_limit is not None and checks.number("time_limit", command.time_limit) <= 0:
-        raise InputError("time_limit", "a number of seconds > 0", repr(command.time_limit), "leave it out for none")
+    for name in ("time_limit", "max_seconds"):
+        if (value := getattr(command, name)) is not None and checks.number(name, value) <= 0:
+            raise InputError(name, "a number of seconds > 0", repr(value), "leave it out for none")
     study = study_of(command)
     if study.search is None and set(command.panels) - {"curves"}:
         raise InputError("panels", "curves, since n* is not searched", " ".join(command.panels), "leave out the others")
+    _check_where(command)
     if command.prepare:
-        if command.cluster is not None or command.scheduler is not None:
-            raise InputError("prepare", "no cluster beside it", "--cluster or --scheduler", "leave one of them out")
         return _prepared(study, command.out)
-    with engine.Engine(command.in_flight) as machine:
+
+    @contextmanager
+    def watch(worker: Worker) -> Iterator[None]:
+        with stopped_by_signals(worker), watched(worker, command.max_seconds):
+            yield
+
+    with ExitStack() as stack:
+        machine = stack.enter_context(engine.Engine(command.in_flight))
         rules = Rules(command.time_limit, command.retry_failed, threads_for(len(machine.devices)))
-        elsewhere = _cluster(command, rules)
-        result = measure(
-            study, command.out, engine=machine, rules=rules, elsewhere=elsewhere, watch=_watched, repair=command.repair
-        )
+        how: dict[str, Any] = {"engine": machine, "rules": rules, "watch": watch, "repair": command.repair}
+        if command.shard is not None:
+            return _shard_done(command, run_shard(study, command.out, shard_of(command.shard), **how), machine.trials)
+        if elsewhere := command.cluster is not None or command.scheduler is not None:
+            where = command.cluster, command.scheduler, command.workers, options_of_cluster(command.cluster_options)
+            how["executor"] = stack.enter_context(cluster(*where))
+            how["take"] = taking(study, command.out, command.imports, rules)
+        result = measure(study, command.out, **how)
     drawn: list[Path] = []
     if formats and result.data["points"]:
         from dpjax.plots import plot_curve
@@ -57,7 +70,7 @@ def run(command: CurveCommand) -> Answer:
         drawn = plot_curve(result.data, command.out / "curve", formats, **look)
     answer = result.data | {
         "computed": {"trials": machine.trials, "programs": machine.programs, "compiled": machine.compiled},
-        "elsewhere": elsewhere is not None,
+        "elsewhere": elsewhere,
         "figures": [str(path) for path in drawn],
         "failed": len(result.data["failures"]),
     }  # fmt: skip
@@ -145,35 +158,34 @@ def _success(points: list[dict[str, Any]]) -> Printed:
     return rows
 
 
-@contextmanager
-def _watched(worker: Any) -> Iterator[None]:
-    with stopped_by_signals(worker), watched(worker):
-        yield
+def _check_where(command: CurveCommand) -> None:
+    """InputError for flags of where to compute that exclude one another, before anything is written."""
+    elsewhere = [name for name in ("cluster", "scheduler") if getattr(command, name) is not None]
+    for name in ("prepare", "shard"):
+        if getattr(command, name) and (elsewhere or (name == "shard" and command.prepare)):
+            others = " or ".join(f"--{other}" for other in elsewhere) or "--prepare"
+            raise InputError(name, "no cluster beside it" if elsewhere else "alone", others, "leave one of them out")
+    if elsewhere:
+        options = options_of_cluster(command.cluster_options)
+        check_cluster(command.cluster, command.scheduler, command.workers, options)
+    elif command.workers is not None or command.cluster_options:
+        name = "workers" if command.workers is not None else "cluster-option"
+        raise InputError(name, "--cluster beside it", "no --cluster", "add for example --cluster local")
+    if command.shard is not None:
+        shard_of(command.shard)
 
 
-def _cluster(command: CurveCommand, rules: Rules) -> Any:
-    """What computes elsewhere; None if nothing does."""
-    if command.cluster is None and command.scheduler is None:
-        if command.workers is not None or command.cluster_options:
-            name = "workers" if command.workers is not None else "cluster-option"
-            raise InputError(name, "--cluster beside it", "no --cluster", "add for example --cluster local")
-        return None
-    from dpjax.experiments.study.dask_cluster import Dask, options_of
+def _shard_done(command: CurveCommand, counts: dict[str, Any], trials: int) -> Answer:
+    status = Status.LEFT if not counts["complete"] else Status.FAILED if counts["failed"] else Status.DONE
+    answer = {"store": str(command.out), "shard": command.shard, **counts, "trials": trials, "status": status}
 
-    return Dask(command.cluster, command.scheduler, command.workers, options_of(command.cluster_options),
-                command.imports, rules, _told())  # fmt: skip
+    def show() -> None:
+        ends = "all of it is done" if counts["complete"] else "work is left: run the same command to continue"
+        console = screen()
+        console.print(f"shard {command.shard}: {counts['done']} cells done, {counts['failed']} failed; {ends}")
+        console.print(f"{trials} trials computed now")
 
-
-def _told(say: Any = say, every: float = 30.0) -> Any:
-    """A line about progress, at most every 30 seconds."""
-    last = [time.monotonic()]
-
-    def tell(done: int, known: int) -> None:
-        if time.monotonic() - last[0] > every:
-            last[0] = time.monotonic()
-            say(f"dpjax: {done} of {known} cells done")
-
-    return tell
+    return answer, show
 
 
 def _prepared(study: Study, out: Path) -> Answer:
@@ -186,7 +198,7 @@ def _prepared(study: Study, out: Path) -> Answer:
         screen().print(
             f"{out}: {len(study.lines)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
         )
-        screen().print(pasteable("work", out, config=study.to_dict()))
+        screen().print(pasteable("curve", out, "--out", out, config=study.to_dict()))
 
     return answer, show
 

@@ -1,7 +1,6 @@
 """`dpjax status`: the requested curves and the content of a result directory."""
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -11,7 +10,7 @@ from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
 from dpjax.core.commands import command as pasteable
 from dpjax.experiments.store.file_schemas import read_study
-from dpjax.experiments.store.queue import LEASE, Queue
+from dpjax.experiments.store.records import Records
 from dpjax.experiments.store.standing import Standing, standing
 from dpjax.experiments.store.store import Store
 
@@ -41,7 +40,7 @@ def run(command: StatusCommand) -> Answer:
         measured = sum(line["measured"] for line in lines)
         answer |= {"curves": len(lines), "measured": measured, "lines": lines}
         failures |= {_item(row): {"error": row["error"]} for row in rows["failures"]}
-    failures |= {str(one.get("item")): one for one in Queue(command.out).failures()}
+    failures |= {str(one.get("item")): one for one in Records(command.out).failures()}
     answer["failures"] = [{"item": item} | failures[item] for item in sorted(failures)]
 
     def show() -> None:
@@ -76,10 +75,7 @@ def _item(row: Mapping[str, Any]) -> str:
 
 def _told(now: Standing) -> dict[str, Any]:
     """The standing as an object."""
-    running = [{"cell": claim.text, "host": claim.host.partition(" ")[0], "pid": claim.pid,
-                "seconds": max(0.0, time.time() - claim.since), "silent_seconds": age}
-               for _, claim, age in now.running]  # fmt: skip
-    return {"total": now.total, "done": now.done, "failed_cells": now.failed, "left": now.left, "running": running,
+    return {"total": now.total, "done": now.done, "failed_cells": now.failed, "left": now.left,
             "waiting": list(now.waiting), "per_hour": now.per_hour, "seconds_left": now.seconds_left}  # fmt: skip
 
 
@@ -87,13 +83,7 @@ def _say_standing(say: Callable[[str], None], now: Standing) -> None:
     failed = f", {now.failed} failed" if now.failed else ""
     rate = "" if now.per_hour is None else f"; {now.per_hour:.0f} an hour lately"
     end = "" if not now.seconds_left else f", about {_duration(now.seconds_left)} left"
-    say(f"{now.done} of {now.total} cells done{failed}, {now.left} left, {len(now.running)} running{rate}{end}")
-    for _, claim, age in now.running[:_MOST]:
-        since = _duration(max(0.0, time.time() - claim.since))
-        silent = f", nothing heard for {_duration(age)}" if age > LEASE / 2 else ""
-        say(f"  running: {claim.text} on {claim.host.partition(' ')[0]}, process {claim.pid}, for {since}{silent}")
-    if len(now.running) > _MOST:
-        say(f"  and {len(now.running) - _MOST} others")
+    say(f"{now.done} of {now.total} cells done{failed}, {now.left} left{rate}{end}")
 
 
 def _duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpjax.cli.statuses import Status
 from dpjax.core.logs import say
-from dpjax.experiments.run.work import Worker
+from dpjax.experiments.run.work import TimeLimit, Worker
 
 _GRACE, _LOOK = 5.0, 1.0
 _SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
@@ -47,19 +47,17 @@ def stopped_by_signals(worker: Worker) -> Iterator[None]:
 
 
 @contextmanager
-def watched(worker: Worker, max_seconds: float | None = None, parent: int | None = None) -> Iterator[None]:
+def watched(worker: Worker, max_seconds: float | None = None) -> Iterator[None]:
     """Ends the process if one program runs longer than the time limit of an item, which is recorded as failed.
 
-    A program that runs cannot be interrupted, so the items beside it end, too: they are taken up by the next process.
-    max_seconds: after which no more work is begun. parent: process without which this one has no reason to go on.
+    A program that runs cannot be interrupted, so the items beside it end, too: the next run takes them up.
+    max_seconds: after which no more work is begun.
     """
     ended, begin = threading.Event(), time.monotonic()
 
     def look() -> None:
         while not ended.wait(_LOOK):
             now = time.monotonic()
-            if parent is not None and os.getppid() != parent:
-                os._exit(Status.LEFT)
             if max_seconds is not None and now - begin > max_seconds:
                 worker.stop()
             for item, since in list(worker.running.values()):
@@ -67,7 +65,7 @@ def watched(worker: Worker, max_seconds: float | None = None, parent: int | None
                 if limit is not None and now - since > limit + _GRACE:
                     text = f"one program of it ran for more than {limit:g} seconds, the time limit of a cell"
                     with suppress(Exception):
-                        worker.give_up(item, text)
+                        worker.fail(item, TimeLimit(text), died=True)
                     say(f"dpjax: {item}: {text}; recorded as failed, run again for the others")
                     os._exit(Status.LEFT)
 

@@ -27,7 +27,7 @@ from dpjax.experiments.sweep.task import Task
 _CHECKPOINT_SECONDS = 1.0
 
 
-class Executor(Protocol):
+class TileEngine(Protocol):
     """What computes trials; see `engine.Engine`. Several threads may ask at the same time."""
 
     def tiles(
@@ -90,14 +90,12 @@ class Cells:
       engine: what computes the missing ones.
       seed: root of all keys.
       progress: called with the number of trials just computed; if it raises, computation stops there.
-      saved: called whenever trials were stored.
     """
 
     def __init__(
-        self, store: Store, engine: Executor, seed: int, progress: Callable[[int], None] = lambda trials: None,
-        saved: Callable[[], None] = lambda: None,
-    ):  # fmt: skip
-        self.store, self.engine, self.seed, self.progress, self.saved = store, engine, seed, progress, saved
+        self, store: Store, engine: TileEngine, seed: int, progress: Callable[[int], None] = lambda trials: None
+    ):
+        self.store, self.engine, self.seed, self.progress = store, engine, seed, progress
         self._plans, self._programs, self._computing = _Once(), _Once(), _Once()
 
     def counts(self, setting: Setting, trials: int) -> dict[str, int]:
@@ -192,4 +190,3 @@ class Cells:
 
     def _save(self, config: dict, parts: list[NDArray[np.uint8]]) -> None:
         self.store.write(config, {"outcome": np.concatenate(parts)})
-        self.saved()

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpjax.core.documents import sealed
 from dpjax.experiments.store.canonical import canonical
-from dpjax.experiments.store.queue import OWNER
+from dpjax.experiments.store.records import OWNER
 from dpjax.experiments.sweep.sweep import Line, Sweep
 
 Record = dict[str, Any]
@@ -76,7 +76,7 @@ def asked_of(study: Sweep) -> str:
 
 
 def listing(study: Sweep) -> bytes:
-    """The content of the file `queue.LISTING`, see `written.ListingFile`."""
+    """The content of the file `records.LISTING`, see `file_schemas.ListingFile`."""
     searched = {"more": study.points, "asked": asked_of(study)} if study.n == "search" else {}
     rows = [
         {"name": item.name, "text": str(item), "more": 0, "asked": ""} | (searched if item.n is None else {})

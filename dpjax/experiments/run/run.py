@@ -4,8 +4,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,15 @@ from dpjax.core.files import failure, replace_file
 from dpjax.experiments.config.to_spec import study_spec
 from dpjax.experiments.identity.code_digest import code_digest
 from dpjax.experiments.results.result import Result
-from dpjax.experiments.run.cells import Cells, Executor
+from dpjax.experiments.run.cells import Cells, TileEngine
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.items import Item, Record, first_items, first_of, following, listing
 from dpjax.experiments.run.n_star import end_of
 from dpjax.experiments.run.progress import Progress
 from dpjax.experiments.run.rows import TABLES, Rows, fits, joined, place, rows_of, theory
-from dpjax.experiments.run.work import FAILED, Rules, Worker, threads_for, work
+from dpjax.experiments.run.work import DONE, FAILED, Ended, Rules, Take, Worker, threads_for, work
 from dpjax.experiments.store.canonical import made_by, versions
-from dpjax.experiments.store.queue import LISTING, Queue
+from dpjax.experiments.store.records import LISTING, Records
 from dpjax.experiments.store.repair import repair as repaired
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.sweep import Line, Sweep
@@ -34,38 +35,29 @@ EARLIER = "result.earlier.json"
 
 
 def run(
-    study: Sweep, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False,
-    rules: Rules | None = None, elsewhere: Callable[[Sweep, Path], None] | None = None,
+    study: Sweep, out: str | Path, *, engine: TileEngine | None = None, progress: Any = None, quiet: bool = False,
+    rules: Rules | None = None, executor: Executor | None = None, take: Take | None = None,
     watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
 ) -> Result:  # fmt: skip
     """Measures everything that is not yet stored in ``out``.
 
-    Several lines are measured at the same time: one is compiled while another runs. Other processes may work on the
-    same study in the same folder, see `work`.
+    Several lines are measured at the same time: one is compiled while another runs. Other processes may compute cells
+    of the same study in the same folder, see `run_shard`.
 
     Writes result.json with what is known of the same study, then study.json, and result.json again after every line. A
     result of another study, or of code that has changed since, is kept as result.earlier.json.
 
     engine: what computes trials, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
-    quiet: none. rules: see `work.Rules`, by default with `work.threads_for` threads. elsewhere: computes the study's
-    items before this process looks at them, for example `cluster.Dask`. watch: entered with the worker while it works.
+    quiet: none. rules: see `work.Rules`, by default with `work.threads_for` threads. executor, take: compute the items
+    in other processes before this one looks at them, see `work.work`. watch: entered with the worker while it works.
     repair: moves broken files of the store aside, see `Store.repair`.
 
     A point that raises is recorded with its traceback among the result's failures, and the others go on; it is tried
     again if the code has changed. Trials whose errors are no numbers are stored as they are, and their point fails
     again. Raises InputError where the folder cannot be used.
     """
-    checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
-    out = Path(out)
-    with ExitStack() as stack:
-        store = stack.enter_context(Store(out))
-        machine = stack.enter_context(Engine()) if engine is None else engine
-        seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
-        queue = stack.enter_context(Queue(out))
-        if repair:
-            repaired(store, queue)
-        rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
-        worker = Worker(store, machine, queue, study.seed, rules, seen.trials)
+    with _opened(study, out, engine, progress, quiet, rules, repair) as (worker, seen):
+        out = worker.cells.store.root
         config, cells = study_spec(study), worker.cells
         found = _known(out)
         known = _valid(found or {}, config, study, cells)
@@ -76,19 +68,73 @@ def run(
                 seen.say(f"{out} held {other if found else 'no result that can be read'}: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
         keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
-        prepare(study, out, rules.code)
-        if elsewhere is not None:
-            elsewhere(study, out)
-        stack.enter_context(watch(worker))
-        result = Result(_Lines(study, worker, seen.step, keep).measured(), out)
+        prepare(study, out, worker.rules.code)
+        with watch(worker):
+            if executor is not None and take is not None:
+                work(worker, first_items(study), executor, take, _counted(study, seen), elsewhere=True)
+            result = Result(_Lines(study, worker, seen.step, keep).measured(), out)
         save(result.data, out)
     return result
 
 
+def run_shard(
+    study: Sweep, out: str | Path, mine: Callable[[str], bool], *, engine: TileEngine | None = None,
+    progress: Any = None, quiet: bool = False, rules: Rules | None = None,
+    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Computes the items of a study whose names are ``mine``, see `records.shard_of`, and returns how many are done,
+    how many failed, and whether all of them were looked at. Results are made by `run` in the same folder."""
+    counts = {DONE: 0, FAILED: 0}
+    with _opened(study, out, engine, progress, quiet, rules, repair) as (worker, seen), watch(worker):
+        prepare(study, worker.cells.store.root, worker.rules.code)
+        tell = _counted(study, seen)
+
+        def ended(item: Item, state: str, record: Record | None) -> None:
+            counts[state] += 1
+            tell(item, state, record)
+
+        items = (item for item in first_items(study) if mine(item.name))
+        with ThreadPoolExecutor(worker.rules.threads) as threads:
+            whole = work(worker, items, threads, lambda item: (worker.take, (item,)), ended)
+    return counts | {"complete": whole}
+
+
+@contextmanager
+def _opened(
+    study: Sweep, out: str | Path, engine: TileEngine | None, progress: Any, quiet: bool, rules: Rules | None,
+    repair: bool,
+) -> Iterator[tuple[Worker, Any]]:  # fmt: skip
+    """A worker of the study, and its progress."""
+    checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(Path(out)))
+        machine = stack.enter_context(Engine()) if engine is None else engine
+        seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
+        records = Records(Path(out))
+        if repair:
+            repaired(store, records)
+        rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
+        yield Worker(store, machine, records, study.seed, rules, seen.trials), seen
+
+
+def _counted(study: Sweep, seen: Any) -> Ended:
+    """Tells the progress of items by their number; those that a search names are counted as they become known."""
+    known, done = sum(1 for _ in first_items(study)), 0
+
+    def ended(item: Item, state: str, record: Record | None) -> None:
+        nonlocal known, done
+        known += len(list(following(item, record))) if state == DONE and record is not None else 0
+        done += 1
+        seen.step(str(item), done, known)
+
+    return ended
+
+
 def prepare(study: Sweep, out: Path, code: str | None = None) -> None:
     """Writes study.json, which other processes read, and the list of its items. code: by default `code_digest`."""
-    Queue(out).begin(code or code_digest())
-    replace_file(out / "queue" / LISTING, listing(study))
+    records = Records(out)
+    records.begin(code or code_digest())
+    replace_file(records.root / LISTING, listing(study))
     replace_file(out / "study.json", sealed(study_spec(study)))
 
 
@@ -112,9 +158,15 @@ class _Lines:
         for line in lines:
             self._open[id(line)] = len(list(first_of(self.study, line)))
         self.step("starting", 0, len(lines))
-        if work(self.worker, first_items(self.study), self._ended):
-            self.step("done", len(lines), len(lines))
+        with ThreadPoolExecutor(self.worker.rules.threads) as threads:
+            if work(self.worker, first_items(self.study), threads, lambda item: (self._measured, (item,))):
+                self.step("done", len(lines), len(lines))
         return self._data()
+
+    def _measured(self, item: Item) -> tuple[str, Record | None]:
+        state, record = self.worker.take(item)
+        self._ended(item, state, record)
+        return state, record
 
     def _ended(self, item: Item, state: str, found: Record | None) -> None:
         line = item.line

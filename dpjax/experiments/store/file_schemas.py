@@ -161,7 +161,7 @@ class PointCell(Document):
 
 
 class Record(Document):
-    """The record of an item, see `queue.Queue`."""
+    """The record of an item, see `records.Records`."""
 
     cells: dict[str, Hash] = Field({})
     points: list[str] = Field([])

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from dpjax.experiments.store.cell_file import parsed
-from dpjax.experiments.store.queue import Queue
+from dpjax.experiments.store.records import Records
 from dpjax.experiments.store.store import Store
 
 
-def repair(store: Store, queue: Queue) -> list[Path]:
+def repair(store: Store, records: Records) -> list[Path]:
     """`Store.repair`, and the records of what is computed again are removed; returns the files' new paths."""
     moved = store.repair()
     names = (parsed(path.name.partition("-")[2]) for path in moved)
-    queue.forget_cells({found[0] for found in names if found is not None})
+    records.forget_cells({found[0] for found in names if found is not None})
     return moved

@@ -1,4 +1,4 @@
-"""How far a study is, from the names of files alone: what is done, what failed, what runs where, how fast."""
+"""How far a study is, from the names of files alone: what is done, what failed, how fast."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from dpjax.core.documents import unsealed
 from dpjax.core.files import StoreError, names_in, read_file
 from dpjax.core.schemas import check
 from dpjax.experiments.store.file_schemas import ListingFile
-from dpjax.experiments.store.queue import LISTING, Claim, Queue
+from dpjax.experiments.store.records import LISTING, Records
 
 _AGAIN = "run the study again, or prepare it again"
 _WINDOW = 600.0
@@ -21,15 +21,13 @@ _WINDOW = 600.0
 class Standing:
     """Cells of a study by state. A search counts as one; points that a search has still to name count as well.
 
-    running: (item, claim, seconds since its last sign of life). waiting: texts of some that nobody has begun.
-    per_hour: cells that were finished in the last ten minutes, as a rate; None if there were none. seconds_left:
-    at this rate.
+    waiting: texts of some that are left. per_hour: cells that were finished in the last ten minutes, as a rate; None if
+    there were none. seconds_left: at this rate.
     """
 
     total: int
     done: int
     failed: int
-    running: tuple[tuple[str, Claim, float], ...]
     waiting: tuple[str, ...]
     per_hour: float | None
 
@@ -46,12 +44,10 @@ class Standing:
 
 def standing(root: Path, examples: int = 6) -> Standing | None:
     """The standing of the study in a store's folder; None if no study was written there."""
-    queue = Queue(root)
-    if (listed := _listed(queue.root / LISTING)) is None:
+    records = Records(root)
+    if (listed := _listed(records.root / LISTING)) is None:
         return None
-    done, failed = queue.names()
-    running = tuple(queue.running())
-    busy = {name for name, _, _ in running}
+    done, failed = records.names()
     total = finished = broken = 0
     waiting: list[str] = []
     for item in listed:
@@ -62,15 +58,15 @@ def standing(root: Path, examples: int = 6) -> Standing | None:
         elif name in failed:
             broken += 1
             continue  # its points are never named
-        elif name not in busy and len(waiting) < examples:
+        elif len(waiting) < examples:
             waiting.append(item["text"])
         if more:
-            found = (queue.done(name) or {}) if name in done else {}
+            found = (records.done(name) or {}) if name in done else {}
             points = found.get("points", []) if found.get("asked") == item["asked"] else [""] * more  # not named yet
             total += len(points)
             finished += sum(point in done for point in points)
             broken += sum(point in failed and point not in done for point in points)
-    return Standing(total, finished, broken, running, tuple(waiting), _rate(queue.root / "done"))
+    return Standing(total, finished, broken, tuple(waiting), _rate(records.root / "done"))
 
 
 def _listed(path: Path) -> list[dict[str, Any]] | None:

@@ -1,6 +1,7 @@
 """A study: what is measured, as in a TOML file or on the command line, with what runs it."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.experiments.config.to_spec import study_spec
 from dpjax.experiments.results.result import Result
-from dpjax.experiments.run.cells import Executor
+from dpjax.experiments.run.cells import TileEngine
 from dpjax.experiments.run.progress import Progress
 from dpjax.experiments.run.reproduce import Reproduced, reproduce
 from dpjax.experiments.run.run import run
 from dpjax.experiments.run.work import Rules
+from dpjax.experiments.study.remote import taking
 from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
 from dpjax.experiments.sweep.sweep import Sweep
 
@@ -38,8 +40,8 @@ class Study(Sweep):
     """
 
     def run(
-        self, out: str | Path, *, engine: Executor | None = None, progress: Progress | None = None,
-        quiet: bool = False, rules: Rules | None = None, elsewhere: Callable[[Any, Path], None] | None = None,
+        self, out: str | Path, *, engine: TileEngine | None = None, progress: Progress | None = None,
+        quiet: bool = False, rules: Rules | None = None, executor: Executor | None = None, imports: Sequence[str] = (),
     ) -> Result:  # fmt: skip
         """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
 
@@ -51,11 +53,14 @@ class Study(Sweep):
           progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
           quiet: True for no such output.
           rules: a `work.Rules`: a time limit for each cell, whether to try failed ones again, how many at a time.
-          elsewhere: computes the study on other machines first, such as `cluster.Dask("local")`.
+          executor: computes the study in other processes first: any executor of `concurrent.futures`, such as that of
+            `clusters.cluster("local")`. Its processes see ``out`` under the same name. imports: the modules of the
+            study's own classes and learners.
 
         InputError where the folder cannot be used.
         """
-        return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, elsewhere=elsewhere)
+        take = None if executor is None else taking(self, Path(out), tuple(imports), rules or Rules())
+        return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, executor=executor, take=take)
 
     def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Reproduced:
         """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
