@@ -157,8 +157,8 @@ A cell is one point of a study: a learner, a task, n, k, a plan. Its file has on
 for each of the trials 0, 1, 2, ... Bits 0 to 6 are the bin of the largest error among the k concepts, bit 7
 ({silent}) is set if the learner abstained on some concept. Bins are those of a fixed grid of errors with alpha as one
 more edge, {edges} edges in all (`dpjax.experiments.store.error_bins.edges`): an error lies in bin i if it is
-above edge i - 1 and at most edge i. Bin {invalid} is an error that is not a number in \\[0, 1\\]; its point is recorded as failed. Trials
-are computed in whole blocks, so a cell may hold more of them than were asked for; results count the first ones.
+above edge i - 1 and at most edge i.
+Bin {invalid} is an error that is not a number in \\[0, 1\\]; its point is recorded as failed. Trials are computed in whole blocks, so a cell may hold more of them than were asked for; results count the first ones.
 
 The metadata of the Parquet file has `dpjax.config`, the configuration as canonical JSON (keys sorted, floats by
 `float.hex`), `dpjax.versions`, and `dpjax.content`, a SHA-256 of these and of the rows, by which a broken file is

@@ -10,6 +10,7 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import LEARNERS, imported, public_names
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.store.file_schemas import read_study
+from dpjax.experiments.store.store import PATIENCE
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
 from dpjax.plots import read_metadata
@@ -26,7 +27,8 @@ def study_of(command: Any) -> Study:
     for module in command.imports:
         if not module.endswith(".py"):  # whoever uses it says so
             imported(module)
-    data = {} if command.config is None else read(command.config)
+    patience = PATIENCE if getattr(command, "shard", None) else 0.0
+    data = {} if command.config is None else read(command.config, patience)
     for table, names in _TABLES.items():
         if given := {name: value for name in names if (value := getattr(command, name, None)) not in (None, ())}:
             checks.instance(table, data.get(table, {}), Mapping, f"write [{table}]", "a table")
@@ -51,8 +53,8 @@ def study_of(command: Any) -> Study:
     return toml.study_of(data, command.imports)
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The configuration in a TOML file, a figure, a result, or a folder with one."""
+def read(path: Path, patience: float = 0.0) -> dict[str, Any]:
+    """The configuration in a TOML file, a figure, a result, or a folder with one; patience: see `read_study`."""
     if path.suffix == ".toml":
         return toml.read_toml(path)
     if path.suffix in _FIGURES:
@@ -63,8 +65,9 @@ def read(path: Path) -> dict[str, Any]:
             advice = f"draw it again, in a checkout of dpjax: python {script}" if script else "give another figure"
             raise InputError("config", "a figure of a study or of named points", given, advice)
         return dict(found)
-    if path.is_dir() and not os.path.lexists(path / "result.json") and (prepared := read_study(path)) is not None:
-        return prepared
+    if path.is_dir() and not os.path.lexists(path / "result.json"):
+        if (prepared := read_study(path, patience)) is not None:
+            return prepared
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
@@ -73,7 +76,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def script_of(config: Any) -> str:
     """The script that drew a figure, in a checkout of dpjax; empty if none did."""
-    name = toml.get("script") if isinstance(config, Mapping) else None
+    name = config.get("script") if isinstance(config, Mapping) else None
     return f"scripts/{name}.py" if isinstance(name, str) and name.isidentifier() else ""
 
 

@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.experiments.test_work import contents
+from dpjax.experiments.study.dask_cluster import Dask
 
 from dpjax import cli
-from dpjax.experiments.study.dask_cluster import Dask
 from tests.experiments import fast
+from tests.experiments.run.test_work import contents
 
 INSTALLED = all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch"))) and os.geteuid() == 0
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not INSTALLED, reason="needs slurmctld, slurmd, munge and root")]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.experiments.test_work import contents
 
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.engine import Engine
@@ -18,6 +17,7 @@ from dpjax.experiments.run.run import prepare
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import Store
 from tests.experiments import fast
+from tests.experiments.run.test_work import contents
 
 REPOSITORY = Path(__file__).parents[2]
 RUN = """
@@ -25,22 +25,23 @@ import sys
 from tests.experiments import fast
 fast.study({cells}, trials={trials}, learners={learners}).run(sys.argv[1], quiet=True)
 """
-WORK = """
+SHARD = """
 import sys
 from tests.experiments import nfs
 if {nfs}:
     nfs.install(sys.argv[1], int(sys.argv[2]))
 from dpjax.cli import main
-sys.exit(main(["work", sys.argv[1], "--alone", "--json", "--import", "tests.experiments.fast", "--devices", "1",
-               "--patience", "30"]))
+sys.exit(main(["curve", sys.argv[1], "--out", sys.argv[1], "--shard", sys.argv[3], "--json", "--devices", "1",
+               "--import", "tests.experiments.fast"]))
 """
-DASK = """
+CLUSTER = """
 import sys
 from tests.experiments import fast
-from dpjax.experiments.study.dask_cluster import Dask
+from dpjax.experiments.study.clusters import cluster
 if __name__ == "__main__":
-    elsewhere = Dask("local", workers=2, imports=("tests.experiments.fast",))
-    fast.study({cells}, trials={trials}, learners={learners}).run(sys.argv[1], quiet=True, elsewhere=elsewhere)
+    study = fast.study({cells}, trials={trials}, learners={learners})
+    with cluster("local", workers=2) as executor:
+        study.run(sys.argv[1], quiet=True, executor=executor, imports=("tests.experiments.fast",))
 """
 
 
@@ -124,12 +125,14 @@ def test_the_runner_is_killed(tmp_path, slowly, kills, cells):
 
 
 @pytest.mark.parametrize(
-    ("kills", "cells", "nfs"),
-    [(3, 12, False), (2, 8, True), *(pytest.param(20, 200, nfs, marks=pytest.mark.slow) for nfs in (False, True))],
+    ("kills", "cells", "shards", "nfs"),
+    [(3, 16, 4, False), (2, 8, 2, True),
+     *(pytest.param(20, 160, 8, nfs, marks=pytest.mark.slow) for nfs in (False, True))],
     ids=["short", "short-nfs", "long", "long-nfs"],
-)
-def test_workers_are_killed(tmp_path, slowly, kills, cells, nfs):
-    """`dpjax work` by four processes, also on a file system that shows files late, empty, or not at all."""
+)  # fmt: skip
+def test_shards_are_killed(tmp_path, slowly, kills, cells, shards, nfs):
+    """Processes of one shard each, killed and started again, also on a file system that shows files late, empty, or
+    not at all."""
     numbers = {"cells": cells, "trials": 2**15, "learners": 1}
     whole, _ = undisturbed(tmp_path / "whole", **numbers)
     slowly(cells, 1.0)
@@ -137,20 +140,23 @@ def test_workers_are_killed(tmp_path, slowly, kills, cells, nfs):
     with Store(root):
         prepare(fast.study(cells, trials=numbers["trials"]), root)
     seeds = iter(range(1000))
-    workers = [started(WORK, root, next(seeds), nfs=nfs) for _ in range(4)]
+
+    def start(shard):
+        return started(SHARD, root, next(seeds), f"{shard}/{shards}", nfs=nfs)
+
+    running = {shard: start(shard) for shard in range(shards)}
     killed, after = 0, time.monotonic() + 5
-    while workers:
+    while running:
         time.sleep(0.05)
-        if killed < kills and time.monotonic() > after and (alive := [w for w in workers if w.poll() is None]):
+        if killed < kills and time.monotonic() > after and (alive := [p for p in running.values() if p.poll() is None]):
             rng.choice(alive).send_signal(signal.SIGKILL)
             killed, after = killed + 1, time.monotonic() + rng.uniform(0.1, 2)
-        for worker in [one for one in workers if one.poll() is not None]:
-            workers.remove(worker)
-            if ended(worker) != 0:
-                workers.append(started(WORK, root, next(seeds), nfs=nfs))
+        for shard in [shard for shard, process in running.items() if process.poll() is not None]:
+            if ended(running.pop(shard)) != 0:
+                running[shard] = start(shard)
     assert killed == kills, "the study ended before it was disturbed as often as asked for"
     told = standing(root)
-    assert told.left == told.failed == 0 and not told.running
+    assert told.left == told.failed == 0
     assert contents(root) == whole
 
 
@@ -168,7 +174,7 @@ def test_a_dask_cluster_is_killed(tmp_path, slowly, kills, drivers, cells):
     rng, root, family = random.Random(3), tmp_path / "cluster", set()
     killed = ends = 0
     while True:
-        driver = started(DASK, root, **numbers)
+        driver = started(CLUSTER, root, **numbers)
         after = time.monotonic() + rng.uniform(4, 8)
         until = time.monotonic() + rng.uniform(8, 25) if ends < drivers else None
         while driver.poll() is None:

@@ -28,7 +28,7 @@ from dpjax.experiments.identity import code_digest
 from dpjax.experiments.results.compare_devices import compare_stores
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.run import run
-from dpjax.experiments.store import cell_file, file_schemas, queue
+from dpjax.experiments.store import cell_file, file_schemas, records
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import BrokenCell, Store
 from dpjax.experiments.study import toml
@@ -105,7 +105,7 @@ def readers(folder, source):
     yield "n_star_at", lambda: Result.load(folder).n_star_at([0.2]).to_pylist()
     yield "study", lambda: file_schemas.read_study(folder)
     yield "standing", lambda: replace(standing(folder), per_hour=None)
-    yield "failures", lambda: queue.Queue(folder).failures()
+    yield "failures", lambda: records.Records(folder).failures()
     yield "store", lambda: Store(folder, read_only=True).status()
     yield "compact", lambda: Store(folder, read_only=True).compact(folder / "trials")
     yield "compare", lambda: compare_stores(folder, source)
@@ -212,34 +212,13 @@ READ_BY = {
 
 
 def test_a_study_goes_on_in_a_damaged_folder(folder, whole):
-    """A run beside damaged records and claims computes the same result."""
+    """A run beside damaged records computes the same result."""
     for path in (folder / "queue" / "done").iterdir():
         path.write_bytes(random.Random(path.name).choice(hostile.OTHERS))
     (folder / "queue" / "code").write_bytes(b"\xff")
     (folder / "result.json").write_text("null")
     found = run(study(), folder, quiet=True)
     assert {**found.data, "made_by": 0} == {**whole["result"], "made_by": 0}
-
-
-@pytest.mark.parametrize("change", [
-    {"deaths": "x"}, {"since": None}, {"pid": "../1"}, {"host": 3}, {"token": None}, {"since": float("nan")},
-])  # fmt: skip
-def test_claims_of_other_types(change, tmp_path):
-    own = queue.Claim("host", 1, "start", 0.0, "token", 0, "text")
-    (tmp_path / "claim").write_bytes(own.encoded())
-    assert queue.Claim.read(tmp_path / "claim") == own
-    (tmp_path / "claim").write_text(json.dumps(vars(own) | change))
-    assert queue.Claim.read(tmp_path / "claim") is None
-
-
-def test_a_claim_of_the_future_is_stale(tmp_path):
-    import os
-
-    with queue.Queue(tmp_path, lease=5.0) as first:
-        first.claim("item")
-        os.utime(tmp_path / "queue" / "claims" / "item", (4e9, 4e9))
-        assert queue.Queue(tmp_path, lease=5.0).running() == []
-        assert queue.Queue(tmp_path, lease=5.0).claim("item") is not None
 
 
 def foreign(path, table):

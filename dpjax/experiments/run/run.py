@@ -14,7 +14,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.documents import sealed
-from dpjax.core.files import failure, replace_file
+from dpjax.core.files import failure, read_file, replace_file
 from dpjax.experiments.config.to_spec import study_spec
 from dpjax.experiments.identity.code_digest import code_digest
 from dpjax.experiments.results.result import Result
@@ -28,7 +28,7 @@ from dpjax.experiments.run.work import DONE, FAILED, Ended, Rules, Take, Worker,
 from dpjax.experiments.store.canonical import made_by, versions
 from dpjax.experiments.store.records import LISTING, Records
 from dpjax.experiments.store.repair import repair as repaired
-from dpjax.experiments.store.store import Store
+from dpjax.experiments.store.store import PATIENCE, Store
 from dpjax.experiments.sweep.sweep import Line, Sweep
 
 EARLIER = "result.earlier.json"
@@ -85,7 +85,8 @@ def run_shard(
     """Computes the items of a study whose names are ``mine``, see `records.shard_of`, and returns how many are done,
     how many failed, and whether all of them were looked at. Results are made by `run` in the same folder."""
     counts = {DONE: 0, FAILED: 0}
-    with _opened(study, out, engine, progress, quiet, rules, repair) as (worker, seen), watch(worker):
+    opened = _opened(study, out, engine, progress, quiet, rules, repair, PATIENCE)
+    with opened as (worker, seen), watch(worker):
         prepare(study, worker.cells.store.root, worker.rules.code)
         tell = _counted(study, seen)
 
@@ -102,12 +103,12 @@ def run_shard(
 @contextmanager
 def _opened(
     study: Sweep, out: str | Path, engine: TileEngine | None, progress: Any, quiet: bool, rules: Rules | None,
-    repair: bool,
+    repair: bool, patience: float = 0.0,
 ) -> Iterator[tuple[Worker, Any]]:  # fmt: skip
     """A worker of the study, and its progress."""
     checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
     with ExitStack() as stack:
-        store = stack.enter_context(Store(Path(out)))
+        store = stack.enter_context(Store(Path(out), patience=patience))
         machine = stack.enter_context(Engine()) if engine is None else engine
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         records = Records(Path(out))
@@ -134,8 +135,12 @@ def prepare(study: Sweep, out: Path, code: str | None = None) -> None:
     """Writes study.json, which other processes read, and the list of its items. code: by default `code_digest`."""
     records = Records(out)
     records.begin(code or code_digest())
-    replace_file(records.root / LISTING, listing(study))
-    replace_file(out / "study.json", sealed(study_spec(study)))
+    files = {records.root / LISTING: listing(study), out / "study.json": sealed(study_spec(study))}
+    for path, data in files.items():
+        with suppress(OSError):
+            if read_file(path) == data:  # of many shards only the first writes
+                continue
+        replace_file(path, data)
 
 
 class _Lines:

@@ -199,7 +199,8 @@ def work(
     item there. ended: called with each item afterwards.
     elsewhere: in other processes, which may die: an item whose future raises is then recorded as failed.
     """
-    waiting, running, finished = deque(items), {}, queue.SimpleQueue[Future]()
+    waiting, finished = deque(items), queue.SimpleQueue[Future]()
+    running: dict[Future, Item] = {}
     try:
         while (waiting or running) and not worker.stopped:
             while waiting and len(running) < _MOST_SUBMITTED:

@@ -1,5 +1,6 @@
 """What the files of a study hold, and the check of it: they may be damaged, or come from anybody."""
 
+import time
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -196,14 +197,31 @@ class ListingFile(Document):
     items: list[_Listed]
 
 
-def read_study(folder: Path) -> dict[str, Any] | None:
-    """study.json in a folder, None if there is none. StoreError if it cannot be read, or has another content."""
-    path, advice = folder / "study.json", "prepare the study again"
+def read_study(folder: Path, patience: float = 0.0) -> dict[str, Any] | None:
+    """study.json in a folder, None if there is none. StoreError if it cannot be read, or has another content.
+
+    patience: seconds for which a file that another host wrote may not be whole, or not be seen at all.
+    """
+    end = time.monotonic() + patience
+    while True:
+        try:
+            study = _study(folder / "study.json")
+        except StoreError:
+            if time.monotonic() > end:
+                raise
+        else:
+            if study is not None or time.monotonic() > end:
+                return study
+        time.sleep(0.2)
+
+
+def _study(path: Path) -> dict[str, Any] | None:
+    advice = "prepare the study again"
     try:
         if (data := read_file(path)) is None:
             return None
-        check(StudyFile, "study", found := unsealed(data), advice)
+        check(StudyFile, "study", study := unsealed(data), advice)
     except (OSError, ValueError) as error:
         given = f"{path}: {getattr(error, 'strerror', None) or error}"
         raise StoreError("store", "a study that was prepared", given, advice) from error
-    return found
+    return study

@@ -49,6 +49,8 @@ __all__ = ["BrokenCell", "Cell", "Rows", "Status", "Store", "canonical", "cell_h
 
 _FORMAT, _CELLS, _ASIDE = "format.json", "cells", "broken"
 _PAUSE = 0.1
+PATIENCE = 60.0
+"""Seconds of patience, see `Store`, where several hosts write."""
 _LOOKS = 10  # at a file that is broken, with patience: another host's may be seen empty at first
 _MISSES = 20  # of a file that is listed and not there: listed late, or replaced by a longer one
 

@@ -4,9 +4,7 @@ import hashlib
 import json
 import os
 import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,12 +19,10 @@ from dpjax.experiments.run.items import Item, Record
 from dpjax.experiments.run.work import Rules, Take, Worker
 from dpjax.experiments.store.file_schemas import read_study
 from dpjax.experiments.store.records import Records
-from dpjax.experiments.store.store import Store
+from dpjax.experiments.store.store import PATIENCE, Store
 from dpjax.experiments.study.toml import study_of
 from dpjax.experiments.sweep.sweep import Sweep
 
-PATIENCE = 60.0
-"""Seconds for which a process waits for a file of another host to become complete."""
 DEVICES = "DPJAX_DEVICES"
 """Variable of the environment: devices of the CPU in a process that computes items; by default 1."""
 
@@ -78,7 +74,10 @@ def _opened(session: _Session) -> tuple[Sweep, Worker]:
     for module in session.imports:
         imported(module)
     folder = Path(session.store)
-    study = study_of(_written(folder), session.imports)
+    if (written := read_study(folder, PATIENCE)) is None:
+        given, advice = f"{folder}, in which none is seen", "use a folder that all hosts share"
+        raise StoreError("store", "a folder with a study", given, advice)
+    study = study_of(written, session.imports)
     engine = Engine()
     if engine.device_kind != session.device:
         raise InputError(
@@ -87,16 +86,3 @@ def _opened(session: _Session) -> tuple[Sweep, Worker]:
         )  # fmt: skip
     store = Store(folder, patience=PATIENCE)
     return study, Worker(store, engine, Records(folder), study.seed, session.rules)
-
-
-def _written(folder: Path) -> dict[str, Any]:
-    """The study of a store, which may be another host's file that is not seen yet."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        with suppress(StoreError):
-            if (study := read_study(folder)) is not None:
-                return study
-        if time.monotonic() > end:
-            given = f"{folder}, in which none is seen"
-            raise StoreError("store", "a folder with a study", given, "use a folder that all hosts share")
-        time.sleep(1.0)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from dpjax.experiments.run import work as module
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.items import Item, first_items, following
 from dpjax.experiments.run.run import prepare, run
-from dpjax.experiments.run.work import BUSY, DONE, FAILED, Door, Rules, Worker, work
-from dpjax.experiments.store.queue import MOST_DEATHS, Claim, Queue, shard_of, this_host
+from dpjax.experiments.run.work import DONE, FAILED, LEFT, Rules, Worker, work
+from dpjax.experiments.store.records import Records, shard_of
 from dpjax.experiments.store.repair import repair
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import Store
@@ -48,8 +48,14 @@ def faults(tmp_path, monkeypatch):
 
 
 def opened(root, machine, study, **rules):
-    """A worker with a store and a queue of its own."""
-    return Worker(Store(root), machine, Queue(root), study.seed, Rules(**rules))
+    """A worker with a store of its own."""
+    return Worker(Store(root), machine, Records(root), study.seed, Rules(**rules))
+
+
+def done_by(worker, items):
+    """Whether all is done, by threads of this process."""
+    with ThreadPoolExecutor(worker.rules.threads) as threads:
+        return work(worker, items, threads, lambda item: (worker.take, (item,)))
 
 
 def test_threads_and_order_change_nothing(tmp_path, machine):
@@ -59,8 +65,54 @@ def test_threads_and_order_change_nothing(tmp_path, machine):
         study.run(tmp_path / name, engine=machine, quiet=True, rules=Rules(threads=threads))
         found.append((contents(tmp_path / name), Result.load(tmp_path / name).data["points"]))
     worker = opened(tmp_path / "backwards", machine, study)
-    assert work(worker, reversed(list(first_items(study))))
+    assert done_by(worker, reversed(list(first_items(study))))
     assert found[0] == found[1] and contents(tmp_path / "backwards") == found[0][0]
+
+
+class Dies:
+    """An executor of processes, one of which dies on the item of two rows."""
+
+    def __init__(self, broken):
+        self.broken = broken
+
+    def submit(self, function, *arguments):
+        future = Future()
+        if arguments[0].n == 2:
+            future.set_exception(self.broken)
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+def test_an_item_on_which_a_process_dies_has_failed(tmp_path, machine):
+    study, root = fast.study(3), tmp_path / "out"
+    worker, ended = opened(root, machine, study, code="c"), {}
+    arguments = worker, first_items(study), Dies(RuntimeError("KilledWorker"))
+    assert work(*arguments, lambda item: (worker.take, (item,)), lambda item, state, _: ended.update({item.n: state}),
+                elsewhere=True)  # fmt: skip
+    assert ended == {1: DONE, 2: FAILED, 3: DONE}
+    (failure,) = Records(root).failures()
+    assert "KilledWorker" in failure["error"]
+    _, item, _ = first_items(study)
+    for code in ("c", None):  # also code that is typed in
+        assert opened(root, machine, study, code=code).state(item)[0] == FAILED
+    assert opened(root, machine, study, code="c", retry=True).take(item)[0] == DONE
+
+
+def test_an_executor_that_breaks_ends_the_run(tmp_path, machine):
+    study = fast.study(3)
+    worker = opened(tmp_path / "out", machine, study)
+    with pytest.raises(InputError, match="run the same command again"):
+        take = lambda item: (worker.take, (item,))  # noqa: E731
+        work(worker, first_items(study), Dies(BrokenExecutor("gone")), take, elsewhere=True)
+    assert Records(tmp_path / "out").failures() == []
+
+
+def test_errors_of_our_own_threads_are_raised(tmp_path, machine):
+    study = fast.study(3)
+    worker = opened(tmp_path / "out", machine, study)
+    with pytest.raises(AssertionError):
+        work(worker, first_items(study), Dies(AssertionError()), lambda item: (worker.take, (item,)))
 
 
 def test_two_drivers_share_a_study(tmp_path, machine):
@@ -151,70 +203,13 @@ def test_what_another_kind_of_device_did_is_not_done_here(tmp_path, machine, fau
     study = fast.study(3)
     (faults / "raise-2").touch()
     there = opened(tmp_path, Elsewhere(machine), study, code="c")
-    assert work(there, first_items(study))
+    assert done_by(there, first_items(study))
     assert sorted(there.state(item)[0] for item in first_items(study)) == [DONE, DONE, FAILED]
     (faults / "raise-2").unlink()
     here = opened(tmp_path, machine, study, code="c")
-    assert {here.state(item)[0] for item in first_items(study)} == {BUSY}
-    assert work(here, first_items(study)) and Store(tmp_path).counts()[0] == 5
+    assert {here.state(item)[0] for item in first_items(study)} == {LEFT}
+    assert done_by(here, first_items(study)) and Store(tmp_path).counts()[0] == 5
     assert {here.state(item)[0] for item in first_items(study)} == {DONE}
-
-
-def test_an_item_on_which_processes_die_is_poison(tmp_path, machine, monkeypatch):
-    study, root = fast.study(2), tmp_path / "out"
-    item = next(first_items(study))
-    for deaths in range(MOST_DEATHS):
-        worker = opened(root, machine, study, code="c")
-        claim = worker.queue.claim(item.name)
-        assert claim.deaths == deaths
-        path = root / "queue" / "claims" / item.name
-        path.write_bytes(type(claim)(**(vars(claim) | {"start": "of a process that ended"})).encoded())
-    state, found = opened(root, machine, study, code="c").take(item)
-    assert state == FAILED and f"{MOST_DEATHS} processes, one after the other" in found["error"]
-    assert opened(root, machine, study, code="c").state(item)[0] == FAILED
-    assert opened(root, machine, study, code=None).state(item)[0] == FAILED, "code that is typed in, too"
-    assert opened(root, machine, study, code="c", retry=True).take(item)[0] == DONE
-    assert opened(root, machine, study, code="other code").state(item)[0] == BUSY
-
-
-def test_what_is_suspected_is_computed_alone():
-    """Else an item would be blamed for the death of a process that another item killed."""
-    door, inside, seen = Door(), set(), []
-
-    def enter(name, alone):
-        with door.entered(alone):
-            inside.add(name)
-            seen.append((name, alone, len(inside)))
-            time.sleep(0.02)
-            inside.discard(name)
-
-    threads = [threading.Thread(target=enter, args=(i, i % 3 == 0)) for i in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(seen) == 12 and all(count == 1 for _, alone, count in seen if alone)
-    assert max(count for _, _, count in seen) > 1
-
-
-def test_who_waits_at_the_door_has_no_claim(tmp_path, machine, monkeypatch):
-    """So that the death of a process is blamed on what it computed alone."""
-    study, root, alone = fast.study(6), tmp_path / "out", []
-    items = list(first_items(study))
-    (root / "queue" / "claims").mkdir(parents=True)
-    dead = Claim(this_host(), 2**22 + 1, "0", 0.0, "t", module.SUSPECT, str(items[3]))
-    (root / "queue" / "claims" / items[3].name).write_bytes(dead.encoded())
-    computed = module.compute
-
-    def watched(item, cells):
-        time.sleep(0.3)
-        if item is items[3]:
-            alone.append({path.name for path in (root / "queue" / "claims").iterdir()})
-        return computed(item, cells)
-
-    monkeypatch.setattr(module, "compute", watched)
-    assert work(opened(root, machine, study, threads=4), items)
-    assert alone == [{items[3].name}]
 
 
 def test_errors_of_a_host_do_not_count_on_another(tmp_path, machine, monkeypatch):
@@ -227,8 +222,8 @@ def test_errors_of_a_host_do_not_count_on_another(tmp_path, machine, monkeypatch
             assert opened(root, machine, study, code="c").take(item)[0] == FAILED
         assert opened(root, machine, study, code="c").state(item)[0] == FAILED
         with monkeypatch.context() as patch:
-            patch.setattr(module, "this_host", lambda: "another host")
-            assert opened(root, machine, study, code="c").state(item)[0] == BUSY
+            patch.setattr(module.socket, "gethostname", lambda: "another host")
+            assert opened(root, machine, study, code="c").state(item)[0] == LEFT
 
 
 def test_what_raises_while_work_is_stopped_has_not_failed(tmp_path, machine, monkeypatch):
@@ -240,21 +235,8 @@ def test_what_raises_while_work_is_stopped_has_not_failed(tmp_path, machine, mon
         raise RuntimeError("cannot schedule new futures after shutdown")
 
     monkeypatch.setattr(module, "compute", shut)
-    assert not work(worker, first_items(study))
-    assert worker.queue.names() == (set(), set())
-
-
-def test_what_others_compute_is_waited_for_and_then_taken_over(tmp_path, machine):
-    study, root = fast.study(3), tmp_path / "out"
-    items = list(first_items(study))
-    other = opened(root, machine, study)
-    other.queue.claim(items[1].name)
-    worker = opened(root, machine, study)
-    assert worker.take(items[1]) == (BUSY, None)
-    ended = []
-    threading.Timer(0.5, other.queue.release, [items[1].name]).start()
-    assert work(worker, items, lambda item, state, found: ended.append(item.n))
-    assert sorted(ended) == [1, 2, 3] and ended[-1] == 2
+    assert not done_by(worker, first_items(study))
+    assert worker.records.names() == (set(), set())
 
 
 def test_time_limit_between_tiles(tmp_path, machine):
@@ -281,10 +263,9 @@ def test_stop_stores_what_was_computed_and_the_next_run_goes_on(tmp_path, machin
             worker.stop()
 
     worker._trials = some
-    assert not work(worker, first_items(study))
+    assert not done_by(worker, first_items(study))
     cells, trials = Store(root, read_only=True).counts()
     assert cells == 1 and sum(seen[:4]) <= trials < 2**17
-    assert not list((root / "queue" / "claims").iterdir())
     before = machine.trials
     study.run(root, engine=machine, quiet=True)
     assert machine.trials - before == 2 * 2**17 - trials
@@ -312,14 +293,14 @@ def test_workers_compute_again_what_was_repaired(tmp_path, machine):
     whole = contents(root)
     broken = sorted(Path(root).glob("cells/*/*.parquet"))[0]
     broken.write_bytes(broken.read_bytes()[:50])
-    (item,) = [one for one in first_items(study) if Queue(root).done(one.name)["cells"][str(one.n)] in broken.name]
-    Queue(root).forget(item.name)
+    (item,) = [one for one in first_items(study) if Records(root).done(one.name)["cells"][str(one.n)] in broken.name]
+    (root / "queue" / "done" / item.name).unlink()
     assert opened(root, machine, study).take(item)[0] == FAILED
-    assert [one["item"] for one in Queue(root).failures()] == [str(item)]
+    assert [one["item"] for one in Records(root).failures()] == [str(item)]
     worker = opened(root, machine, study)
-    repair(worker.cells.store, worker.queue)
-    assert standing(root).left == 1 and worker.queue.failures() == []
-    assert work(worker, first_items(study)) and contents(root) == whole
+    repair(worker.cells.store, worker.records)
+    assert standing(root).left == 1 and worker.records.failures() == []
+    assert done_by(worker, first_items(study)) and contents(root) == whole
 
 
 def test_repairs_at_the_same_time(tmp_path, machine):
@@ -360,7 +341,7 @@ def test_standing_of_a_search(tmp_path, machine):
         worker.take(point)
     told = standing(root)
     assert (told.total, told.done, told.left) == (8, 4, 4) and told.seconds_left > 0
-    assert work(worker, first_items(study))
+    assert done_by(worker, first_items(study))
     assert standing(root).left == 0
 
 
@@ -371,10 +352,10 @@ def test_standing_of_a_study_that_was_changed(tmp_path, machine):
     more = replace(study, trials=5000)
     prepare(more, root)
     assert (standing(root).done, standing(root).left) == (2, 6)
-    assert work(opened(root, machine, more), first_items(more))
+    assert done_by(opened(root, machine, more), first_items(more))
     assert (standing(root).total, standing(root).left) == (8, 0)
     prepare(study, root)
-    assert work(opened(root, machine, study), first_items(study))
+    assert done_by(opened(root, machine, study), first_items(study))
     assert (standing(root).done, standing(root).left) == (8, 0), "and back"
 
 
@@ -393,7 +374,7 @@ def test_a_study_with_points_below_one_row_is_done_all_the_same(tmp_path, machin
     study = replace(study, search=replace(study.search, n_min=1, n_max=4), epsilon=(80.0,), points=7)
     with Store(root):
         prepare(study, root)
-    assert work(opened(root, machine, study), first_items(study))
+    assert done_by(opened(root, machine, study), first_items(study))
     told = standing(root)
     assert told.left == 0 and told.total < 8
 
@@ -405,11 +386,11 @@ def test_records_of_other_code_are_looked_at_again(tmp_path, machine):
     assert opened(root, machine, study, code="c").take(item)[0] == DONE
     for path in root.glob("cells/*/*.parquet"):
         path.unlink()
-    assert opened(root, machine, study, code="c").state(item)[0] == BUSY, "its cell is gone"
+    assert opened(root, machine, study, code="c").state(item)[0] == LEFT, "its cell is gone"
     assert opened(root, machine, study, code="c").take(item)[0] == DONE
     assert opened(root, machine, study, code="c").state(item)[0] == DONE
-    assert opened(root, machine, study, code="d").state(item)[0] == BUSY
-    assert opened(root, machine, study, code="c").state(item)[0] == BUSY, "the other code has removed the record"
+    assert opened(root, machine, study, code="d").state(item)[0] == LEFT
+    assert opened(root, machine, study, code="c").state(item)[0] == LEFT, "the other code has removed the record"
     assert study.run(root, engine=machine, quiet=True, rules=Rules(code="c")).data["points"]
     record = json.loads((root / "queue" / "done" / item.name).read_text())
     assert record["item"] == str(item) and isinstance(item, Item) and time.time() - record["at"] < 600

@@ -1,18 +1,18 @@
 """Dask clusters as they are configured. That they compute is seen in test_kills.py, on Slurm in cli/test_slurm.py."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from distributed import Status
 
 from dpjax.core.checks import InputError
+from dpjax.experiments.run.items import first_items
+from dpjax.experiments.run.run import prepare
 from dpjax.experiments.run.work import Rules
-from dpjax.experiments.store.queue import Queue
-from dpjax.experiments.study import dask_cluster
-from dpjax.experiments.study.dask_cluster import KINDS, Dask, options_of, slurm_cluster
+from dpjax.experiments.store.records import Records
+from dpjax.experiments.study import clusters, remote
+from dpjax.experiments.study.clusters import cluster, options_of, slurm_cluster
+from dpjax.experiments.study.remote import taking
 from tests.experiments import fast
 
 
@@ -47,44 +47,22 @@ def test_the_job_script_of_a_gpu_and_options():
     [("30", 1800), ("10:30", 630), ("02:00:00", 7200), ("1-12", 129600), ("1-12:30", 131400), ("2-00:00:30", 172830)],
 )
 def test_times_of_slurm(text, seconds):
-    assert dask_cluster._seconds(text) == seconds
+    assert clusters._seconds(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "two hours", "1:2:3:4", "-5", "1-", "0", "00:00:30", "1d"])
 def test_no_times_of_slurm(text):
     with pytest.raises(InputError, match="walltime"):
-        dask_cluster._seconds(text)
+        clusters._seconds(text)
 
 
-class Made:
-    """Records what it is asked for."""
-
-    def __init__(self, **states):
-        self.asked, self.workers = [], {name: SimpleNamespace(status=Status[state]) for name, state in states.items()}
-
-    def scale(self, n=None, jobs=None):
-        self.asked.append((n, jobs))
-
-    def scale_down(self, names):
-        self.asked.append(names)
-
-
-def test_workers_that_ended_are_replaced():
-    made = Made(a="running", b="failed")
-    KINDS["slurm"].refill(made, 7)
-    KINDS["kubernetes"].refill(made, 7)
-    assert made.asked == [(None, 7)], "Kubernetes does it by itself"
-    KINDS["local"].refill(made, 2)
-    assert made.asked[1:] == [{"b"}, (2, None)]
-
-
-def test_workers_of_another_kind_of_device_are_refused(tmp_path):
+def test_processes_of_another_kind_of_device_are_refused(tmp_path):
     study = fast.study(2)
-    text = json.dumps(study.to_dict())
-    task = dask_cluster._Task(str(tmp_path), text, ("tests.experiments.fast",), Rules(), "gpu:H100")
-    with pytest.raises(InputError, match="expected workers on gpu:H100"):
-        dask_cluster._opened(task)
-    opened, worker = dask_cluster._opened(replace(task, device=dask_cluster.device_kind()))
+    prepare(study, tmp_path)
+    session = taking(study, tmp_path, ("tests.experiments.fast",), Rules(threads=5))(next(first_items(study)))[1][0]
+    with pytest.raises(InputError, match="expected processes on gpu:H100"):
+        remote._opened(replace(session, device="gpu:H100"))
+    opened, worker = remote._opened(session)
     assert len(opened.lines) == 1 and worker.rules.threads == 1
 
 
@@ -95,8 +73,8 @@ def test_workers_of_another_kind_of_device_are_refused(tmp_path):
      ({"kind": "local", "options": {"n_workers": 3}}, "--workers")],
 )  # fmt: skip
 def test_what_is_no_cluster(given, what):
-    with pytest.raises(InputError, match=what):
-        Dask(**given)
+    with pytest.raises(InputError, match=what), cluster(**given):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -110,9 +88,10 @@ def test_the_overhead_of_a_local_cluster(tmp_path, monkeypatch, cells, limit):
         (faults / f"slow-{n}").write_text("1")
     monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    Dask("local", workers=2, imports=("tests.experiments.fast",))(fast.study(cells), tmp_path / "out")
-    queue = Queue(tmp_path / "out")
-    records = [queue.done(name) for name in queue.names()[0]]
+    with cluster("local", workers=2) as executor:
+        fast.study(cells).run(tmp_path / "out", executor=executor, imports=("tests.experiments.fast",), quiet=True)
+    told = Records(tmp_path / "out")
+    records = [told.done(name) for name in told.names()[0]]
     spent = sum(one["seconds"] for one in records)
     span = max(one["at"] for one in records) - min(one["at"] - one["seconds"] for one in records)
     assert len(records) == cells and 2 * span / spent - 1 <= limit
