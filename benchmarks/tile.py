@@ -10,7 +10,7 @@ from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.tiles import tile_program
 from dpjax.experiments.run.trial import Point, Trial, point
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN
 

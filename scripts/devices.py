@@ -19,7 +19,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.identity.equations import equations
 from dpjax.experiments.run.tiles import tile_shape, traced
 from dpjax.experiments.run.trial import Trial, point
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.papers.pages import options, table, write_page
 from dpjax.testing.samples import task_for
 

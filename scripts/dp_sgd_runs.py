@@ -23,8 +23,8 @@ from dpjax.concepts.plane import UniformSquare
 from dpjax.core import keys, random
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.identity.describe import describe
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.store.store import versions
-from dpjax.experiments.sweep.capacity import capacity
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import PolygonLearner
 

@@ -31,6 +31,7 @@ FLOOR = (
     "checks",
     "host",
     "html",
+    "screen",
     "commands",
     "plans",
     "forking",

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.store import error_bins
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 
 
 @cache

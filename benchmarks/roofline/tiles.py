@@ -12,7 +12,7 @@ from dpjax.concepts import Domain, Points, Thresholds, distributions
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.tiles import arguments_of, tile_program, tile_shape
 from dpjax.experiments.run.trial import Trial, point
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, ImproperVC1, PointLearner
 

@@ -22,7 +22,6 @@ FILES = {
     "queue/items.json": "For each curve, or for each point if the sample sizes are given: its name, what it is, how "
     "many points follow it, and which.",
     "queue/code": "Digest of the code whose records the queue holds; other code removes them.",
-    "queue/claims/NAME": "Which process works on an item, since when, and how many died on it.",
     "queue/done/NAME": "Record of an item that is done, with the names of its cells.",
     "queue/failed/NAME": "Record of an item that failed, with the error and its traceback.",
 }
@@ -158,7 +157,8 @@ for each of the trials 0, 1, 2, ... Bits 0 to 6 are the bin of the largest error
 ({silent}) is set if the learner abstained on some concept. Bins are those of a fixed grid of errors with alpha as one
 more edge, {edges} edges in all (`dpjax.experiments.store.error_bins.edges`): an error lies in bin i if it is
 above edge i - 1 and at most edge i.
-Bin {invalid} is an error that is not a number in \\[0, 1\\]; its point is recorded as failed. Trials are computed in whole blocks, so a cell may hold more of them than were asked for; results count the first ones.
+Bin {invalid} is an error that is not a number in \\[0, 1\\]; its point is recorded as failed. Trials are computed in
+whole blocks, so a cell may hold more of them than were asked for; results count the first ones.
 
 The metadata of the Parquet file has `dpjax.config`, the configuration as canonical JSON (keys sorted, floats by
 `float.hex`), `dpjax.versions`, and `dpjax.content`, a SHA-256 of these and of the rows, by which a broken file is

@@ -17,7 +17,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_number
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket
 from dpjax.experiments.statistics.sequential_search import geometric_grid
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 

@@ -8,7 +8,7 @@ from dpjax.cli.arguments import CompareCommand
 from dpjax.cli.printing import Table
 from dpjax.cli.printing import console as screen
 from dpjax.cli.statuses import Status
-from dpjax.experiments.results.compare_devices import compare_stores
+from dpjax.experiments.run.compare_devices import compare_stores
 
 
 def run(command: CompareCommand) -> Answer:

@@ -11,6 +11,7 @@ from dpjax.experiments.config.builder import LEARNERS, imported, public_names
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.store.file_schemas import read_study
 from dpjax.experiments.store.store import PATIENCE
+from dpjax.experiments.study import study as studies
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
 from dpjax.plots import read_metadata
@@ -50,7 +51,7 @@ def study_of(command: Any) -> Study:
             "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",
             'give a TOML file such as configs/demo.toml, or --concepts "Thresholds(2**20)" --learners KLN',
         )  # fmt: skip
-    return toml.study_of(data, command.imports)
+    return studies.study_of(data, command.imports)
 
 
 def read(path: Path, patience: float = 0.0) -> dict[str, Any]:
@@ -65,9 +66,9 @@ def read(path: Path, patience: float = 0.0) -> dict[str, Any]:
             advice = f"draw it again, in a checkout of dpjax: python {script}" if script else "give another figure"
             raise InputError("config", "a figure of a study or of named points", given, advice)
         return dict(found)
-    if path.is_dir() and not os.path.lexists(path / "result.json"):
-        if (prepared := read_study(path, patience)) is not None:
-            return prepared
+    new = path.is_dir() and not os.path.lexists(path / "result.json")
+    if new and (prepared := read_study(path, patience)) is not None:
+        return prepared
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"

@@ -16,8 +16,8 @@ from dpjax.experiments.run import engine
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import end_of
 from dpjax.experiments.run.progress import Progress
+from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.papers import bns_table as multi_table
 from dpjax.papers.pages import about, table

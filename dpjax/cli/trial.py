@@ -20,11 +20,11 @@ from dpjax.experiments.results.columns import LINE
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.reproduce import Reproduced, reproduce
 from dpjax.experiments.store import error_bins
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.store.cell_file import outcomes_of
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
-from dpjax.experiments.sweep.capacity import capacity
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.sweep import Line, Search
 from dpjax.reports.words import table_of

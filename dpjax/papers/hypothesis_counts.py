@@ -12,8 +12,8 @@ from dpjax.concepts import Thresholds, Tree
 from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.run.trial import Point, Trial, point
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.store.error_bins import edges
-from dpjax.experiments.sweep.capacity import capacity
 from dpjax.experiments.sweep.error_mass import limits
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task

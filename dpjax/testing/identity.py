@@ -18,7 +18,7 @@ from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.run import tiles
 from dpjax.experiments.run.cells import digest_of
 from dpjax.experiments.run.trial import Trial, point
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.task import Task
 from dpjax.testing.findings import Failed, Skipped, require
 from dpjax.testing.objects import Written

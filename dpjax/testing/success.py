@@ -12,7 +12,7 @@ from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.store import error_bins
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.testing.findings import Skipped, require
 from dpjax.testing.under_test import LearnerUnderTest
 

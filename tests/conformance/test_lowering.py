@@ -9,7 +9,7 @@ import pytest
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run import tiles
 from dpjax.experiments.run.trial import Trial, point
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.testing.samples import task_for
 
 PLATFORMS = ("cuda", "rocm", "tpu")

@@ -11,7 +11,7 @@ from dpjax.cli.arguments import LearnCommand
 from dpjax.cli.parsing import parse
 from dpjax.core.checks import InputError
 from dpjax.experiments.study import toml
-from dpjax.experiments.study.study import Study
+from dpjax.experiments.study.study import Study, load, study_of
 from dpjax.experiments.study.toml import Range
 from dpjax.experiments.sweep.sweep import Search
 
@@ -36,8 +36,8 @@ def page():
 def study(heading, name, value):
     place = PLACES[heading]
     if place is None:
-        return toml.study_of(SMALL | {name: value})
-    return toml.study_of(WIDE | {place: {**WIDE.get(place, {}), name: value}})
+        return study_of(SMALL | {name: value})
+    return study_of(WIDE | {place: {**WIDE.get(place, {}), name: value}})
 
 
 def test_every_key_has_a_meaning(page):
@@ -72,7 +72,7 @@ def test_ranges(heading, name, span):
 
 
 def test_defaults(page):
-    plain = toml.study_of(SMALL)
+    plain = study_of(SMALL)
     shown = {key.strip("`"): default.strip('`"') for key, _, default, *_ in configuration.rows(toml.SweepTable)}
     assert plain.k == (int(shown["k"]),) and plain.epsilon == (float(shown["epsilon"]),)
     for name in ("delta", "n", "trials", "points", "fit_from"):
@@ -86,7 +86,7 @@ def test_defaults(page):
 def test_examples_are_files_that_run(page, root):
     for name, text in re.findall(r"```toml\n# configs/([\w.-]+)\n(.*?)```", page, re.DOTALL):
         assert (root / "configs" / name).read_text() == text and tomllib.loads(text)
-    assert len(toml.load(root / "configs/demo.toml").lines) == 16
+    assert len(load(root / "configs/demo.toml").lines) == 16
     assert isinstance(parse(["learn", "a.csv", str(root / "configs/breast-cancer.toml")]), LearnCommand)
 
 

@@ -8,6 +8,7 @@ import pytest
 from dpjax.cli import curve
 from dpjax.experiments.run.rows import exponents, theory
 from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import study_of
 from dpjax.plots import read_metadata
 
 SHOWN = re.compile(r"!\[[^]]*\]\(([^)]*/figures/[^)]*)\)")
@@ -16,7 +17,7 @@ SHOWN = re.compile(r"!\[[^]]*\]\(([^)]*/figures/[^)]*)\)")
 @pytest.fixture(scope="module")
 def study(root):
     path = re.search(r"^demo:.*\n.* curve (\S+) ", (root / "Makefile").read_text(), re.MULTILINE)[1]
-    return toml.study_of(toml.read_toml(root / path), ())
+    return study_of(toml.read_toml(root / path), ())
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])

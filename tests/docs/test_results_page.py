@@ -12,7 +12,6 @@ import results
 from dpjax.core.documents import unsealed
 from dpjax.experiments.results import columns
 from dpjax.experiments.results.result import Result
-from dpjax.experiments.store.queue import Queue
 from dpjax.experiments.store.store import Store
 from dpjax.plots import read_metadata
 
@@ -79,7 +78,6 @@ def folder(tmp_path_factory):
     (where / "run.py").write_text(RUN)
     # a process of its own: what other tests have imported in this one decides whether its code has a digest
     subprocess.run([sys.executable, where / "run.py", out], check=True, cwd=where)
-    Queue(out).claim("0" * 40, "claimed for the test")
     return out
 
 

@@ -25,14 +25,13 @@ from dpjax.core.documents import unsealed
 from dpjax.experiments.config import packed
 from dpjax.experiments.config.matrix_file import read_matrix
 from dpjax.experiments.identity import code_digest
-from dpjax.experiments.results.compare_devices import compare_stores
 from dpjax.experiments.results.result import Result
+from dpjax.experiments.run.compare_devices import compare_stores
 from dpjax.experiments.run.run import run
 from dpjax.experiments.store import cell_file, file_schemas, records
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import BrokenCell, Store
-from dpjax.experiments.study import toml
-from dpjax.experiments.study.study import Study
+from dpjax.experiments.study.study import Study, study_of
 from dpjax.experiments.sweep.sweep import Search
 from tests.experiments import fast
 from tests.inputs import hostile
@@ -302,10 +301,10 @@ def test_arrays_that_unpack_to_gigabytes(monkeypatch):
     bomb = {"array": "|b1", "shape": [1 << 19], "data": zipped(1 << 19)}
     data = {"task": {"concepts": "Points(16)", "targets": bomb}, "learners": ["KLN"]}
     with pytest.raises(InputError, match="target"):  # small enough to be unpacked, and no targets
-        toml.study_of(data)
+        study_of(data)
     monkeypatch.setattr(packed, "unpacked", lambda table: pytest.fail("unpacked"))
     with pytest.raises(InputError, match="1572864 bytes"):
-        toml.study_of({**data, "learners": {"a": bomb, "b": bomb}})
+        study_of({**data, "learners": {"a": bomb, "b": bomb}})
 
 
 @pytest.mark.parametrize("table", [
@@ -355,7 +354,7 @@ def test_configurations(source):
         for what, changed in hostile.replaced(document, seed=3, each=each, values=NONSENSE):
             tried, long = tried + 1, False
             try:
-                toml.study_of(changed, IMPORTS).to_dict()
+                study_of(changed, IMPORTS).to_dict()
             except InputError as error:
                 long = len(str(error)) > 10_000
             except Exception as error:

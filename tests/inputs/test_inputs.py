@@ -11,7 +11,7 @@ import pytest
 
 from dpjax import cli
 from dpjax.core.checks import InputError
-from dpjax.experiments.study.toml import study_of
+from dpjax.experiments.study.study import study_of
 from tests.inputs.calls import cases as calls
 from tests.inputs.calls import welcome
 from tests.inputs.files import RESULTS, TABLES, broken_cells, stores, studies

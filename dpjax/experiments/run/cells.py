@@ -18,9 +18,9 @@ from dpjax.experiments.run.tiles import Program, arguments_of, shape_of, traced
 from dpjax.experiments.run.trial import Point, Trial, point
 from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.canonical import cell_hash, versions
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.store.cell_file import outcomes_of
 from dpjax.experiments.store.store import Store
-from dpjax.experiments.sweep.capacity import capacity
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 

@@ -14,7 +14,7 @@ from dpjax.experiments.run.measuring import STRIDE
 from dpjax.experiments.run.tiles import arguments_of, shape_of, tile_shape
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.statistics.sequential_search import Bracket, search
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.sweep import Line, Sweep
 

@@ -14,7 +14,7 @@ from dpjax.experiments.identity.program import digest
 from dpjax.experiments.run.tiles import tile_shape
 from dpjax.experiments.run.trial import Outcome, Point, Trial, point
 from dpjax.experiments.store import error_bins
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 

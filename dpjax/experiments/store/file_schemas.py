@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from dpjax.core.documents import unsealed
 from dpjax.core.files import StoreError, read_file
 from dpjax.core.schemas import Document, check
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 
 
 def name(value: str) -> str:

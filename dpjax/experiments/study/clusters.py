@@ -23,6 +23,7 @@ _SETTINGS = {
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.worker.daemon": True,
 }
+_REFILL = 5.0  # seconds
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d+")
 
 
@@ -78,7 +79,17 @@ def _local(workers: int, options: dict[str, Any]) -> Any:
         "threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0", "memory_limit": None,
         "env": {DEVICES: str(max(1, cores() // workers))},
     }  # fmt: skip
-    return _needed("distributed").LocalCluster(**(defaults | options | {"n_workers": workers}))
+    made = _needed("distributed").LocalCluster(**(defaults | options | {"n_workers": 0}))
+
+    def refill() -> None:
+        """Nannies replace workers that die, but not those that die while they start."""
+        if failed := {name for name, one in list(made.workers.items()) if one.status.name == "failed"}:
+            made.scale_down(failed)
+        made.scale(workers)
+
+    refill()
+    made.loop.add_callback(_needed("tornado.ioloop").PeriodicCallback(refill, 1000 * _REFILL).start)
+    return made
 
 
 def _slurm(workers: int, options: dict[str, Any]) -> Any:
@@ -144,6 +155,6 @@ def _needed(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        name = {"distributed": "dask[distributed]"}.get(module, module.replace("_", "-"))
+        name = {"distributed": "dask[distributed]", "tornado.ioloop": "dask[distributed]"}.get(module, module.replace("_", "-"))
         advice = "pip install 'dpjax[cluster]'" + ("" if module == "distributed" else f", or pip install {name}")
         raise InputError("cluster", f"{name}, to compute on a cluster", "not installed", advice) from error

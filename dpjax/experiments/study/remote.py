@@ -20,7 +20,7 @@ from dpjax.experiments.run.work import Rules, Take, Worker
 from dpjax.experiments.store.file_schemas import read_study
 from dpjax.experiments.store.records import Records
 from dpjax.experiments.store.store import PATIENCE, Store
-from dpjax.experiments.study.toml import study_of
+from dpjax.experiments.study.toml import sweep_of
 from dpjax.experiments.sweep.sweep import Sweep
 
 DEVICES = "DPJAX_DEVICES"
@@ -77,7 +77,7 @@ def _opened(session: _Session) -> tuple[Sweep, Worker]:
     if (written := read_study(folder, PATIENCE)) is None:
         given, advice = f"{folder}, in which none is seen", "use a folder that all hosts share"
         raise StoreError("store", "a folder with a study", given, advice)
-    study = study_of(written, session.imports)
+    study = sweep_of(written, session.imports)
     engine = Engine()
     if engine.device_kind != session.device:
         raise InputError(

@@ -1,6 +1,6 @@
 """A study: what is measured, as in a TOML file or on the command line, with what runs it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,9 @@ from dpjax.experiments.run.progress import Progress
 from dpjax.experiments.run.reproduce import Reproduced, reproduce
 from dpjax.experiments.run.run import run
 from dpjax.experiments.run.work import Rules
+from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 from dpjax.experiments.study.remote import taking
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.study.toml import arguments_of, read_toml
 from dpjax.experiments.sweep.sweep import Sweep
 
 
@@ -70,3 +71,13 @@ class Study(Sweep):
     def to_dict(self) -> dict[str, Any]:
         """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
         return study_spec(self)
+
+
+def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
+    """The study of a TOML file. imports: modules of its own classes and learners, which are imported."""
+    return study_of(read_toml(path), imports)
+
+
+def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
+    """A study from nested tables, as a TOML file or `Study.to_dict` has them; errors name the key."""
+    return Study(**arguments_of(data, imports))

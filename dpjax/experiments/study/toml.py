@@ -1,4 +1,4 @@
-"""Study configurations: converts TOML to a validated `Study`.
+"""Study configurations: converts TOML to the validated arguments of a `Study`.
 
 [task]
 concepts = {use = "Points", domain = "2**32"}
@@ -30,10 +30,9 @@ from dpjax.core.types import Accuracy
 from dpjax.experiments.config.builder import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder, NotImportedError
 from dpjax.experiments.config.numbers import whole_number
 from dpjax.experiments.config.packed import require_tables
-from dpjax.experiments.study.study import Study
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT
+from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 from dpjax.experiments.sweep.setting import Setting
-from dpjax.experiments.sweep.sweep import LEAST_EPSILON, Search
+from dpjax.experiments.sweep.sweep import LEAST_EPSILON, Search, Sweep
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.columns import for_concepts
 
@@ -160,7 +159,7 @@ class StudyTable(_Model):
 
     title: str | None = None
     """Title of the figure."""
-    seed: Annotated[Whole, Range(0, 2**32 - 1)] = Study.seed
+    seed: Annotated[Whole, Range(0, 2**32 - 1)] = Sweep.seed
     """Root of all random keys."""
     task: TaskTable
     """What is learned from which examples: the table [task]."""
@@ -212,22 +211,22 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise InputError("configuration", "valid TOML", f"{path}: {error}", "correct the line named") from error
 
 
-def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
-    """A study from a TOML file. imports: user modules that it may use."""
-    return study_of(read_toml(path), imports)
+def sweep_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Sweep:
+    """What a study of nested tables measures; errors name the key and similar known keys."""
+    return Sweep(**arguments_of(data, imports))
 
 
-def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
-    """A study from nested tables; errors name the key and similar known keys."""
+def arguments_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> dict[str, Any]:
+    """The arguments of `Study` from nested tables."""
     try:
-        return _study_of(data, imports)
+        return _arguments_of(data, imports)
     except (RecursionError, MemoryError) as error:
         raise InputError(
             "configuration", "calls and lists that are not so deep", "deeper ones", "shorten it"
         ) from error
 
 
-def _study_of(data: Mapping[str, Any], imports: Sequence[str]) -> Study:
+def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
     checks.instance("configuration", data, Mapping, "write the tables [task] and [learners]", "tables")
     require_tables(data)
     if "problem" in data:
@@ -242,9 +241,10 @@ def _study_of(data: Mapping[str, Any], imports: Sequence[str]) -> Study:
         known = _known(builder, task)
         learners = {name: _learner(f"learners.{name}", spec, known) for name, spec in _by_name(table.learners).items()}
     given = table.sweep.model_dump(exclude_none=True)
-    goal = {name: given.pop(name, getattr(Study.accuracy, name)) for name in ("alpha", "beta")}
+    goal = {name: given.pop(name, getattr(Sweep.accuracy, name)) for name in ("alpha", "beta")}
     search = None if table.search is None else Search(**table.search.model_dump(exclude_none=True))
-    return Study(task, learners, **given, accuracy=Accuracy(**goal), search=search, seed=table.seed, title=table.title)
+    return {"task": task, "learners": learners, **given, "accuracy": Accuracy(**goal), "search": search,
+            "seed": table.seed, "title": table.title}  # fmt: skip
 
 
 def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:

@@ -16,7 +16,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.forking import require_not_forked
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
-from dpjax.experiments.sweep.capacity import CAPACITY_LIMIT, capacity
+from dpjax.experiments.store.capacity import CAPACITY_LIMIT, capacity
 from dpjax.experiments.sweep.lower_bounds import LowerBound
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task

@@ -37,6 +37,7 @@ from dpjax.experiments.config.builder import (
 from dpjax.experiments.config.signatures import hints_of
 from dpjax.experiments.config.to_spec import spec_of
 from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import study_of
 from dpjax.learners import KLN
 from dpjax.tables import learned
 
@@ -205,7 +206,7 @@ def test_no_study_with_a_hostile_name_is_built(hostile, folder):
                 tasks = {"concepts": None, "use": name, **COMMAND}
                 for data in (study(spec), study(distribution=spec), study(learner=spec), study(**tasks),
                              study(learner={"by_k": {"1": spec}})):  # fmt: skip
-                    assert refused(lambda data=data: toml.study_of(data)), data
+                    assert refused(lambda data=data: study_of(data)), data
     assert not done and not (folder / "planted").exists()
 
 
@@ -256,12 +257,12 @@ def toml_file(folder, data):
 
 @pytest.mark.parametrize("write", [result_file, study_file, png_file, svg_file, pdf_file, toml_file])
 def test_no_file_with_a_hostile_name_runs_anything(write, hostile, folder):
-    assert toml.study_of(flags.read(write(folder, study()))).lines  # the file of an honest study is read
+    assert study_of(flags.read(write(folder, study()))).lines  # the file of an honest study is read
     for at, name in enumerate(hostile):
         forms = tables(name.replace("\0", "\\"))
         file = write(folder, study(forms[at % len(forms)]))
         with harm() as done:
-            assert refused(lambda file=file: toml.study_of(flags.read(file))), name
+            assert refused(lambda file=file: study_of(flags.read(file))), name
         assert not done
     assert not (folder / "planted").exists()
 

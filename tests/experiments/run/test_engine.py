@@ -20,7 +20,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run import engine, memory, tiles
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.store import error_bins
-from dpjax.experiments.sweep.capacity import capacity
+from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, Independent, PointLearner, UnionLearner
 

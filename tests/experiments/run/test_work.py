@@ -102,9 +102,9 @@ def test_an_item_on_which_a_process_dies_has_failed(tmp_path, machine):
 def test_an_executor_that_breaks_ends_the_run(tmp_path, machine):
     study = fast.study(3)
     worker = opened(tmp_path / "out", machine, study)
+    arguments = worker, first_items(study), Dies(BrokenExecutor("gone")), lambda item: (worker.take, (item,))
     with pytest.raises(InputError, match="run the same command again"):
-        take = lambda item: (worker.take, (item,))  # noqa: E731
-        work(worker, first_items(study), Dies(BrokenExecutor("gone")), take, elsewhere=True)
+        work(*arguments, elsewhere=True)
     assert Records(tmp_path / "out").failures() == []
 
 

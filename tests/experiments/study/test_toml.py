@@ -10,6 +10,7 @@ from dpjax.core.types import Neighboring
 from dpjax.experiments.config.builder import Builder, PersonsFault
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.study import toml
+from dpjax.experiments.study.study import study_of
 from dpjax.learners import KLN, Independent, PointLearner
 
 
@@ -25,9 +26,7 @@ def data(**changes):
 
 
 def test_what_is_written_down_is_what_runs():
-    study = toml.study_of(
-        data(sweep={"k": [1, 3], "epsilon": 2, "n": [10, 20]}, learners={"a": "KLN", "b": "PointLearner"})
-    )
+    study = study_of(data(sweep={"k": [1, 3], "epsilon": 2, "n": [10, 20]}, learners={"a": "KLN", "b": "PointLearner"}))
     concepts = Points(Domain(2**20))
     assert (
         study.task.concepts == concepts
@@ -45,18 +44,18 @@ def test_a_table_and_a_call_are_the_same():
         "concepts": {"use": "Points", "domain": "2**20"},
         "distribution": {"use": "heavy", "atoms": 4, "mass": 0.2},
     }
-    one, other = toml.study_of(data(task=written)), toml.study_of(data())
+    one, other = study_of(data(task=written)), study_of(data())
     assert one.task.digest == other.task.digest
 
 
 def test_a_study_is_read_back_from_what_it_says_of_itself():
-    study = toml.study_of(data(
+    study = study_of(data(
         task={"concepts": "Conjunctions(9)", "distribution": "ProductCube.balanced(literals=2)",
               "targets": {"literals": 2, "signs": False}, "noise": 0.1},
         learners={"and": "ConjunctionLearner(2)", "all": {"use": "Independent", "learner": "KLN"}},
         sweep={"k": 1, "epsilon": [1, 2], "n": [100]},
     ))  # fmt: skip
-    again = toml.study_of(study.to_dict())
+    again = study_of(study.to_dict())
     assert again.task.digest == study.task.digest and again.to_dict() == study.to_dict()
     assert [line.setting.learner for line in again.lines] == [line.setting.learner for line in study.lines]
     assert study.task.concepts == Conjunctions(9)
@@ -65,14 +64,14 @@ def test_a_study_is_read_back_from_what_it_says_of_itself():
 @pytest.mark.parametrize("text", ["2**32 - 1", "1e4", "2**10"])
 def test_whole_numbers_as_people_write_them(text):
     task = {"concepts": {"use": "Thresholds", "domain": "2**32 - 1"}, "distribution": "uniform"}
-    study = toml.study_of(data(task=task, sweep={"trials": text}))
+    study = study_of(data(task=task, sweep={"trials": text}))
     assert study.task.concepts == Thresholds(Domain(2**32 - 1)) and study.trials == int(eval(text))
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "2**(10**9)", "2**-1", "x", "1.5", "2**32 if 1 else 0", "64", ""])
 def test_an_expression_is_not_code(text):
     with pytest.raises(InputError):
-        toml.study_of(data(sweep={"trials": text}))
+        study_of(data(sweep={"trials": text}))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,7 @@ def test_an_expression_is_not_code(text):
 )  # fmt: skip
 def test_what_cannot_be_used_is_named(changes, words):
     with pytest.raises(InputError, match=words):
-        toml.study_of(data(**changes))
+        study_of(data(**changes))
 
 
 @pytest.mark.parametrize("missing", ["task", "learners"])
@@ -153,7 +152,7 @@ def test_what_is_missing_is_named(missing):
     tables = data()
     del tables[missing]
     with pytest.raises(InputError, match=missing):
-        toml.study_of(tables)
+        study_of(tables)
 
 
 OUTSIDE = """
@@ -183,9 +182,9 @@ def outside(tmp_path, monkeypatch):
 
 
 def test_learners_from_outside(outside):
-    study = toml.study_of(data(learners={"m": "a_module_of_mine:Mine(scale=2**3)"}), outside)
+    study = study_of(data(learners={"m": "a_module_of_mine:Mine(scale=2**3)"}), outside)
     assert study.lines[0].setting.learner.scale == 8
-    again = toml.study_of(study.to_dict(), outside)
+    again = study_of(study.to_dict(), outside)
     assert again.lines[0].setting.learner == study.lines[0].setting.learner
 
 
@@ -202,7 +201,7 @@ def test_learners_from_outside(outside):
 )
 def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, outside):
     with pytest.raises(kind, match=words) as caught:
-        toml.study_of(data(learners={"m": spec}), outside)
+        study_of(data(learners={"m": spec}), outside)
     if kind is PersonsFault:
         assert "a_" in caught.value.trace and "dpjax/experiments" not in caught.value.trace
 
@@ -216,10 +215,10 @@ LABELS = {"concepts": "Multiclass.of([[0, 1], [2, 3]])", "distribution": "unifor
     {"use": "BitReduction", "binary": "a_module_of_mine:by_bit"},
 ])  # fmt: skip
 def test_a_function_is_an_argument_by_its_name(spec, outside):
-    study = toml.study_of(data(task=LABELS, learners={"m": spec}), outside)
+    study = study_of(data(task=LABELS, learners={"m": spec}), outside)
     learner = study.lines[0].setting.learner
     assert learner.binary.__name__ == "by_bit" and learner.learners[1].scale == 1
-    again = toml.study_of(study.to_dict(), outside)
+    again = study_of(study.to_dict(), outside)
     assert again.lines[0].setting.learner == learner
 
 
@@ -251,13 +250,13 @@ def test_names_of_modules_are_read_within_calls(outside):
 ])  # fmt: skip
 def test_what_is_no_function_is_named_shortly(binary, words, outside):
     with pytest.raises(InputError, match=words) as caught:
-        toml.study_of(data(task=LABELS, learners={"m": f"BitReduction(binary={binary})"}), outside)
+        study_of(data(task=LABELS, learners={"m": f"BitReduction(binary={binary})"}), outside)
     assert "\\x" not in str(caught.value) and "<class" not in str(caught.value)
 
 
 def test_what_a_notebook_defined_is_named_as_such():
     with pytest.raises(InputError, match="code of a notebook or a shell; move it into a module"):
-        toml.study_of(data(learners={"m": "__main__:Mine"}))
+        study_of(data(learners={"m": "__main__:Mine"}))
 
 
 def test_positional_arguments_skip_what_is_known():

@@ -7,7 +7,7 @@ import pytest
 
 from dpjax import cli
 from dpjax.core.checks import InputError
-from dpjax.experiments.results.compare_devices import compare_stores
+from dpjax.experiments.run.compare_devices import compare_stores
 from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.store import Store, versions
 
