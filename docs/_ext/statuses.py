@@ -13,8 +13,7 @@ several apply, the answer of `--json` says more: `failed` lists what failed, `le
 {rows}
 
 The pages of single commands say what a status means there: [`audit`](commands/audit.md),
-[`attack`](commands/attack.md), [`check`](commands/check.md), [`compare`](commands/compare.md),
-[`work`](commands/work.md).
+[`attack`](commands/attack.md), [`check`](commands/check.md), [`compare`](commands/compare.md).
 """
 
 

@@ -64,7 +64,7 @@ def run(command: PlanCommand) -> Answer:
             speed = f"{rate.compile_seconds:.1f} s a program, {rate.per_second:.3g} rows x concepts a second"
             at = f"one tile at n = {rate.n}, k = {rate.k}"
             out.print(f"            {rate.learner}: {speed} ({at})")
-        each = f"about {answer['seconds_per_cell']:.2g} s each: `dpjax cluster-script` takes it as --seconds-per-cell"
+        each = f"about {answer['seconds_per_cell']:.2g} s each"
         out.print(f"cells       {what.cells}, {each}")
 
     return answer, show

@@ -1,1 +1,1 @@
-"""The files that `dpjax new` writes, working code with tests, and those of `dpjax cluster-script`."""
+"""The files that `dpjax new` writes: working code with tests."""

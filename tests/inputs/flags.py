@@ -16,9 +16,8 @@ COMPLETE = {
     "plot": ("{result}", "--out", "{out}/figure.pdf"), "check": ("dpjax.learners:ERM",),
     "dimension": ("intervals(3)",), "new": ("learner", "mine"), "attack": ("ERM", "--trials", "3"),
     "optimum": ("thresholds(2)", "--n", "1"),
-    "cluster-script": ("slurm", "{result}", "--out", "{out}", "--cells", "9", "--seconds-per-cell", "60"),
-    "work": ("{result}",), "merge": ("{out}/merged", "{result}"),
-    "report": ("{result}",), "compact": ("{result}",), "warm": TINY,
+    "merge": ("{out}/merged", "{result}"),
+    "report": ("{result}",), "compact": ("{result}",),
     "compare": ("{result}", "{result}"), "ask": ("Points(16)", "--theorems", "--only", "KLN"),
     "theorem": ("bns:3.12",),
 }  # fmt: skip
@@ -26,7 +25,7 @@ COMPLETE = {
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
 REALS = ("nan", "inf", "-inf", "-1", "", "half", "true", "1e999", "2**0.5")
 WORDS = ("", "no such name", "KLN(", "../KLN", "'")
-FREE = {"title", "imports", "out", "compile_cache", "rows", "missing", "comment", "activate", "partition", "account"}
+FREE = {"title", "imports", "out", "compile_cache", "rows", "missing", "comment"}
 """Flags of free text and of places to write to."""
 
 
