@@ -14,7 +14,7 @@ def require_not_forked() -> None:
     if _state["broken"]:
         raise InputError(
             "process", "one in which JAX can run", "one that was forked after JAX had started, without JAX's threads",
-            'start processes by multiprocessing.get_context("spawn"), or give `Study.run` an executor of other processes',
+            'start processes by multiprocessing.get_context("spawn"), or give `Study.run` an executor',
         )  # fmt: skip
 
 

@@ -155,6 +155,8 @@ def _needed(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        name = {"distributed": "dask[distributed]", "tornado.ioloop": "dask[distributed]"}.get(module, module.replace("_", "-"))
+        name = {"distributed": "dask[distributed]", "tornado.ioloop": "dask[distributed]"}.get(
+            module, module.replace("_", "-")
+        )
         advice = "pip install 'dpjax[cluster]'" + ("" if module == "distributed" else f", or pip install {name}")
         raise InputError("cluster", f"{name}, to compute on a cluster", "not installed", advice) from error
