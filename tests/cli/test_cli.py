@@ -301,8 +301,8 @@ def test_status_names_what_is_not_measured(tmp_path, capsys):
 ])  # fmt: skip
 def test_every_command_takes_imports_however_often_they_are_written(words, modules):
     """Of a repeated flag the parser alone would keep the last."""
-    needed = {"learn": ["t.csv"], "predict": ["l.json", "t.csv"], "merge": ["a", "b"], "check": ["m:a"],
-              "new": ["class", "c"], "dimension": ["c"], "optimum": ["c"], "compare": ["a", "b"], "ask": ["c"]}  # fmt: skip
+    needed = {"learn": ["t.csv"], "predict": ["l.json", "t.csv"], "merge": ["a", "b"], "check": ["m:a"], "new": ["class", "c"],
+              "dimension": ["c"], "optimum": ["c"], "compare": ["a", "b"], "ask": ["c"]}  # fmt: skip
     for name in COMMANDS:
         assert parse([name, *needed.get(name, []), *words]).imports == modules
 

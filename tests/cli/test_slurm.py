@@ -65,9 +65,9 @@ def submitted(slurm, own, root, tmp_path):
         )
         script = (root / "configs" / "cluster" / "slurm.sbatch").read_text()
         (tmp_path / "slurm.sbatch").write_text(script.replace("0-15%50", f"0-{shards - 1}"))
-        flags = ("--cpus-per-task=1", "--mem=1G", f"--output={tmp_path}/log-%a", f"--export=ALL,DPJAX_TEST_FAULTS={faults}",
-                 *flags)  # fmt: skip
-        slurm("sbatch", *flags, tmp_path / "slurm.sbatch", store, "--import", "tests.experiments.fast")
+        words = ["--cpus-per-task=1", "--mem=1G", f"--output={tmp_path}/log-%a", *flags]
+        environment = f"--export=ALL,DPJAX_TEST_FAULTS={faults}"
+        slurm("sbatch", *words, environment, tmp_path / "slurm.sbatch", store, *mine)
         return store, lambda: "".join(f"{path.name}: {path.read_text()}\n" for path in sorted(tmp_path.glob("log-*")))
 
     return submit

@@ -155,8 +155,7 @@ def _needed(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        name = {"distributed": "dask[distributed]", "tornado.ioloop": "dask[distributed]"}.get(
-            module, module.replace("_", "-")
-        )
-        advice = "pip install 'dpjax[cluster]'" + ("" if module == "distributed" else f", or pip install {name}")
+        extra = module.replace("_", "-") if module.startswith("dask_") else ""
+        name = extra or "dask[distributed]"
+        advice = "pip install 'dpjax[cluster]'" + (f", or pip install {extra}" if extra else "")
         raise InputError("cluster", f"{name}, to compute on a cluster", "not installed", advice) from error
