@@ -59,10 +59,8 @@ def submitted(slurm, own, root, tmp_path):
         faults.mkdir()
         for n in range(1, cells + 1):
             (faults / f"slow-{n}").write_text(str(seconds))
-        assert (
-            cli.main(["curve", str(config), "--out", str(store), "--prepare", "--import", "tests.experiments.fast"])
-            == 0
-        )
+        mine = ("--import", "tests.experiments.fast")
+        assert cli.main(["curve", str(config), "--out", str(store), "--prepare", *mine]) == 0
         script = (root / "configs" / "cluster" / "slurm.sbatch").read_text()
         (tmp_path / "slurm.sbatch").write_text(script.replace("0-15%50", f"0-{shards - 1}"))
         words = ["--cpus-per-task=1", "--mem=1G", f"--output={tmp_path}/log-%a", *flags]
