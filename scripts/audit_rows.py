@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpjax import audit
 from dpjax.audit import Target
-from dpjax.cli.audit import everything
+from dpjax.cli.commands.audit import everything
 from dpjax.core.types import Privacy
 from dpjax.papers.pages import folder, table, write_page
 

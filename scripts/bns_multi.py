@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpjax.cli.table import inside, markdown
+from dpjax.cli.commands.table import inside, markdown
 from dpjax.papers import bns_table as multi_table
 from dpjax.papers.pages import figure_path, options, write_page
 from dpjax.plots.table import plot_table

@@ -24,7 +24,7 @@ from dpjax.attacks.by_score import by_score
 from dpjax.attacks.codes.base import Code
 from dpjax.attacks.pirates import Pirate
 from dpjax.attacks.rates import Rate
-from dpjax.cli.table import heading_of
+from dpjax.cli.commands.table import heading_of
 from dpjax.core.checks import InputError
 from dpjax.core.types import host_numbers
 from dpjax.evidence.traced import Constant, LastLabel, constant, noise, opposed, opposite

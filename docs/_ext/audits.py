@@ -7,7 +7,7 @@ from pathlib import Path
 
 import site_text
 
-from dpjax.cli.audit import everything
+from dpjax.cli.commands.audit import everything
 from dpjax.core.types import Privacy
 from dpjax.papers.theorems import papers
 

@@ -18,7 +18,7 @@ from site_text import code, markdown
 
 import dpjax.cli
 from dpjax.cli.arguments import COMMANDS
-from dpjax.cli.kinds import Real, Whole
+from dpjax.cli.arguments.numbers import Real, Whole
 
 _FOLDER = "reference/commands"
 _UP = "../../"  # from a page of a command to docs/

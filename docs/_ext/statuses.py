@@ -1,6 +1,6 @@
-"""The page of exit statuses, from `dpjax.cli.statuses.Status`."""
+"""The page of exit statuses, from `dpjax.cli.exit_status.Status`."""
 
-from dpjax.cli.statuses import Status
+from dpjax.cli.exit_status import Status
 
 _TEXT = """\
 # Exit statuses

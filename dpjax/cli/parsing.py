@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import tyro
 
-from dpjax.cli.arguments import COMMANDS, LearnCommand
-from dpjax.cli.kinds import Unread
+from dpjax.cli.arguments import COMMANDS
+from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.arguments.numbers import Unread
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 

@@ -13,7 +13,7 @@ from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
 from dpjax.baselines import ERM
-from dpjax.cli import audit as audit_command
+from dpjax.cli.commands import audit as audit_command
 from dpjax.concepts import Domain, Points
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy

@@ -271,7 +271,7 @@ def test_dimensions_are_printed_as_they_are_computed(capsys, monkeypatch):
         yield Dimension("first dimension", 1, Fraction(10**9 + 1, 10**9), dimensions.Chain((), ()), 0.5)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpjax.cli.dimension.summary", interrupted)
+    monkeypatch.setattr("dpjax.cli.commands.dimension.summary", interrupted)
     assert cli.main(["dimension", "thresholds(3)"]) == 130
     printed = capsys.readouterr().out
     assert "first dimension" in printed and "1 to 1.000000" in printed and "stopped" in printed

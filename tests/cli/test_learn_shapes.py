@@ -9,8 +9,8 @@ import pytest
 import shapely
 
 from dpjax import cli
-from dpjax.cli import learn as command
-from dpjax.cli.arguments import LearnCommand
+from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.commands import learn as command
 from dpjax.plots import read_metadata
 from dpjax.tables import grids, places
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpjax import cli
-from dpjax.cli import optimum as optimum_module
+from dpjax.cli.commands import optimum as optimum_module
 from dpjax.core.checks import InputError
 
 
@@ -72,7 +72,7 @@ def test_errors_are_one_clear_sentence(capsys, words, message):
 
 
 def test_sizes_are_checked_before_any_is_solved(capsys, monkeypatch):
-    monkeypatch.setattr("dpjax.cli.optimum.optimum", lambda *_, **how: pytest.fail("solved"))
+    monkeypatch.setattr("dpjax.cli.commands.optimum.optimum", lambda *_, **how: pytest.fail("solved"))
     for sizes, words in ((["2", "0"], "n: expected a whole number >= 1"), (["2", "4000"], "take n = 28 or less")):
         assert cli.main(["optimum", "thresholds(2)", "--n", *sizes]) == 2
         assert words in capsys.readouterr().err

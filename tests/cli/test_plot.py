@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dpjax import cli
+from dpjax.cli.commands.plot import options_of
 from dpjax.cli.parsing import parse
-from dpjax.cli.plot import options_of
 from dpjax.plots import read_metadata
 from tests.plots.conftest import make_result
 

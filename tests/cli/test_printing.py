@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from dpjax import cli
-from dpjax.cli import arguments, curve, printing, streams
+from dpjax.cli import arguments, streams
+from dpjax.cli import output as printing
+from dpjax.cli.commands import curve
 from dpjax.core.types import Accuracy
 from dpjax.experiments.sweep.sweep import Search
 
@@ -86,7 +88,7 @@ CODE = "def failing(command):\n    def show():\n        raise error\n    return 
     ("error", "status"), [(KeyError("ours"), 3), (BrokenPipeError(), 0), (KeyboardInterrupt(), 130)]
 )
 def test_faults_while_printing(monkeypatch, capsys, error, status):
-    from dpjax.cli import list as command
+    from dpjax.cli.commands import list as command
 
     space = {"error": error}
     exec(compile(CODE, command.__file__, "exec"), space)  # as if it were the command's own code

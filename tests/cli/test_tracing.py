@@ -61,7 +61,7 @@ def test_a_learner_of_one_s_own_with_arguments(capsys, tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_is_refused_first(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("dpjax.cli.audit.traced", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("dpjax.cli.commands.audit.traced", lambda *_: pytest.fail("it ran"))
     assert cli.main(["audit", "KLN", "--method", "tracing", "--out", str(tmp_path / "file" / "folder")]) == 2
     assert "Not a directory" in capsys.readouterr().err
 

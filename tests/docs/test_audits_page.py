@@ -6,7 +6,7 @@ import runpy
 import audits
 import pytest
 
-from dpjax.cli.audit import everything, find
+from dpjax.cli.commands.audit import everything, find
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.papers.theorems import papers
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dpjax.cli import curve
+from dpjax.cli.commands import curve
 from dpjax.experiments.run.rows import exponents, theory
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import study_of

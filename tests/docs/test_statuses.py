@@ -10,7 +10,7 @@ import time
 import pytest
 
 from dpjax import cli
-from dpjax.cli.statuses import Status
+from dpjax.cli.exit_status import Status
 from dpjax.experiments.run.engine import Engine
 
 STUDY = ("curve", "--concepts", "Points(16)", "--n", "8", "16", "--trials", "8", "--formats")
@@ -41,7 +41,7 @@ def fault(folder, monkeypatch):
     def no_json(command):
         return {"answer": object()}, lambda: None
 
-    monkeypatch.setattr("dpjax.cli.list.run", no_json)
+    monkeypatch.setattr("dpjax.cli.commands.list.run", no_json)
     return ["list", "--json"]
 
 
@@ -69,7 +69,7 @@ def interrupted(folder, monkeypatch):
     def stop(command):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpjax.cli.list.run", stop)
+    monkeypatch.setattr("dpjax.cli.commands.list.run", stop)
     return ["list"]
 
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
 from dpjax.cli.arguments import COMMANDS
-from dpjax.cli.kinds import Real, Whole
+from dpjax.cli.arguments.numbers import Real, Whole
 
 TINY = ("--concepts", "Points(16)", "--learners", "KLN", "--n", "20", "--trials", "8")
 COMPLETE = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dpjax.baselines import ERM
-from dpjax.cli.table import markdown
+from dpjax.cli.commands.table import markdown
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine

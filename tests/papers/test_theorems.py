@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpjax import cli, evidence
-from dpjax.cli import theorem
-from dpjax.cli.arguments import TheoremCommand
+from dpjax.cli.arguments.theorem import TheoremCommand
+from dpjax.cli.commands import theorem
 from dpjax.core.checks import InputError
 from dpjax.papers.theorems import FAULTS, STATUSES, Paper, cited, code, papers, places, search
 from dpjax.papers.theorems.references import code_of

@@ -19,7 +19,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import dpjax
-from dpjax.cli import flags
+from dpjax.cli import study_of as flags
 from dpjax.concepts import Multiclass, Points
 from dpjax.concepts.domain import Domain
 from dpjax.core.checks import InputError

@@ -1,0 +1,1 @@
+"""The commands, one a module, whose ``run`` returns an `output.Answer`."""

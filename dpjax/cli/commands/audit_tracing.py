@@ -1,0 +1,58 @@
+"""`dpjax audit --method tracing`: the learner that is traced."""
+
+import inspect
+from typing import Any
+
+from dpjax.attacks import trace
+from dpjax.audit import Report
+from dpjax.audit.watch import Watch
+from dpjax.cli.arguments.audit import AuditCommand
+from dpjax.cli.commands.audit_target import load
+from dpjax.concepts import Domain, Points
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault
+
+_CONCEPTS, _ROWS, _TRIALS = 100, 16, 10_000
+_FOR_OTHERS = (
+    ("pairs", None), ("histograms", None), ("kind", None), ("search", 0), ("distance", 1), ("data", "rows"),
+    ("calibration", "corrected"), ("relation", Neighboring.REPLACE_ONE.value),
+)  # fmt: skip
+
+
+def traced(name: str, command: AuditCommand, privacy: Privacy, watch: Watch) -> Report:
+    """The report of one learner; InputError for anything else, and for options of other methods."""
+    for option, usual in _FOR_OTHERS:
+        if (got := getattr(command, option)) != usual:
+            raise InputError(option, f"{usual or 'none'} for method tracing", str(got), "leave it out")
+    learner = _learner(name, command)
+    own = getattr(learner, "k", 1)
+    k = command.k if command.k is not None else own if own > 1 else _CONCEPTS
+    rows = _ROWS if command.rows is None else command.rows
+    trials = _TRIALS if command.trials is None else command.trials
+    return trace(
+        learner, k, rows, privacy, trials=trials, confidence=command.confidence, seed=command.seed, name=name,
+        watch=watch,
+    )  # fmt: skip
+
+
+def _learner(name: str, command: AuditCommand) -> Any:
+    """A learner with its class, by its name alone over the points of three elements; or module:object, without
+    arguments a learner or a function (concepts, k)."""
+    concepts = Points(Domain(3))
+    if name.endswith(")") or ":" not in name:
+        known: dict[str, Any] = {} if command.k is None else {"k": command.k}
+        if name.isidentifier():
+            known = {"concepts": concepts, "domain": concepts.domain, "k": 1}
+        return Builder(command.imports, known).build("target of method tracing, a learner", name, LEARNERS)
+    found = load("target", name)
+    if callable(found) and not hasattr(found, "learn"):
+        try:
+            given = inspect.signature(found).parameters
+            found = found(concepts, _CONCEPTS if command.k is None else command.k) if given else found()
+        except InputError:
+            raise
+        except checks.RAISED as error:
+            raise PersonsFault(name, error) from error
+    return found

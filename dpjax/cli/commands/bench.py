@@ -1,0 +1,47 @@
+"""`dpjax bench`: speed relative to other libraries."""
+
+import importlib
+
+from dpjax.cli.arguments.bench import BenchCommand
+from dpjax.cli.output import Answer
+from dpjax.cli.output import Table as Printed
+from dpjax.cli.output import console as screen
+from dpjax.core.checks import InputError
+from dpjax.experiments.config.builder import import_from_here
+
+
+def run(command: BenchCommand) -> Answer:
+    """Speed ratios, from the package ``benchmarks`` of a checkout, which is not installed."""
+    import_from_here()
+    try:
+        benchmarks, roofline = (importlib.import_module(name) for name in ("benchmarks", "benchmarks.roofline"))
+    except ImportError as error:
+        raise InputError(
+            "bench", "a checkout of the repository as the working directory", str(error),
+            "clone it, run there, and install dpjax[bench]",
+        ) from error  # fmt: skip
+
+    if command.roofline:
+        found = roofline.measured(command.rows or None, command.quick, command.beside)
+        return found, lambda: _show_roofline(roofline.heading(found), *roofline.lines(found))
+    roofline.only(command.beside)
+    rows = benchmarks.run(command.rows or None, quick=command.quick)
+
+    def show() -> None:
+        printed = Printed("row", "dpjax", "peer", "its value", "ratio", "goal")
+        for row in rows:
+            goal = "" if row["goal"] is None else f"{row['goal']:g}"
+            printed.add_row(
+                row["name"], f"{row['value']:.3g}", row["peer"], f"{row['peer_value']:.3g}", f"{row['ratio']:.2f}", goal
+            )
+        screen().print(printed)
+
+    return {"rows": rows}, show
+
+
+def _show_roofline(heading: str, heads: list[str], cells: list[list[str]]) -> None:
+    printed, console = Printed(*heads), screen()
+    for row in cells:
+        printed.add_row(*row)
+    console.print(heading)
+    console.print(printed)

@@ -1,0 +1,80 @@
+"""`dpjax list`: names that a study can use, and mechanisms, with their guarantees."""
+
+import inspect
+from typing import Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from dpjax import mechanisms
+from dpjax.cli.arguments.list import ListCommand
+from dpjax.cli.output import Answer, console
+from dpjax.experiments.config.builder import (
+    CODES,
+    CONCEPTS,
+    DISTRIBUTIONS,
+    LEARNERS,
+    LISTS,
+    REPRESENTATIONS,
+    SANITIZERS,
+    TASKS,
+    public_names,
+)
+
+_KINDS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
+          "sanitizer": SANITIZERS, "maker of lists": LISTS, "representation": REPRESENTATIONS,
+          "fingerprinting code": CODES}  # fmt: skip
+
+
+def run(command: ListCommand) -> Answer:
+    """Names with their arguments, their first line, and the Privacy line of their docstrings."""
+    rows: list[dict[str, str]] = []
+    for kind, made in _KINDS.items():
+        for name, found in sorted(public_names(made).items()):
+            if name not in {row["name"] for row in rows}:
+                rows.append(_row(kind, name, found))
+    for name, found in inspect.getmembers(mechanisms, inspect.isfunction):
+        if _privacy_line(found):
+            rows.append(_row("mechanism", name, found))
+
+    def show() -> None:
+        out, kind = console(), ""
+        for row in rows:
+            if row["kind"] != kind:
+                kind = row["kind"]
+                out.print(f"\n{kind}", style="bold")
+            out.print(
+                Padding(Text(row["name"] + row["arguments"], "bold"), (0, 0, 0, 2), expand=False), soft_wrap=False
+            )
+            for text in (row["what"], f"Privacy: {row['guarantee']}" * bool(row["guarantee"])):
+                if text:
+                    out.print(Padding(Text(text), (0, 0, 0, 6), expand=False), soft_wrap=False)
+
+    return {"entries": rows}, show
+
+
+def _row(kind: str, name: str, found: Any) -> dict[str, str]:
+    text = inspect.getdoc(found) or ""
+    first = text.split("\n\n")[0].replace("\n", " ")
+    given = "" if kind == "mechanism" else _arguments(found)
+    return {"kind": kind, "name": name, "arguments": given, "what": first, "guarantee": _privacy_line(found)}
+
+
+def _arguments(found: Any) -> str:
+    given = ("concepts", "domain", "k") if not CONCEPTS.made_by(found) else ()
+    own = [key if one.default is one.empty else f"{key}=..." for key, one in inspect.signature(found).parameters.items()
+           if key not in given]  # fmt: skip
+    return f"({', '.join(own)})"
+
+
+def _privacy_line(found: Any) -> str:
+    lines = (inspect.getdoc(found) or "").splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith("Privacy:")), None)
+    if start is None:
+        return ""
+    text = [lines[start].removeprefix("Privacy:").strip()]
+    for line in lines[start + 1 :]:
+        if not line.startswith(" "):
+            break
+        text.append(line.strip())
+    return " ".join(text)
