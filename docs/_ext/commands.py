@@ -191,6 +191,6 @@ def _parts(command: type) -> tuple[str, list[str]]:
 
 def _answer(name: str) -> str:
     """The docstring of the function that runs a command, which says what it returns."""
-    made = ast.parse((_HOME / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8"))
+    made = ast.parse((_HOME / "commands" / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8"))
     (run,) = (one for one in made.body if isinstance(one, ast.FunctionDef) and one.name == "run")
     return ast.get_docstring(run) or ""

@@ -12,8 +12,8 @@ import pytest
 
 import dpjax as dpjax_package
 from dpjax import cli
-from dpjax.cli import arguments
 from dpjax.cli.arguments import COMMANDS
+from dpjax.cli.arguments.base import MeasuredFlags, StudyFlags
 from dpjax.cli.parsing import parse
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.sweep import Search
@@ -46,7 +46,7 @@ def test_the_version(capsys):
 
 
 def test_the_defaults_that_help_names_are_those_of_studies():
-    sources = inspect.getsource(arguments._Asked) + inspect.getsource(arguments._Measured)
+    sources = inspect.getsource(StudyFlags) + inspect.getsource(MeasuredFlags)
     fields = re.findall(r'    (\w+): [^\n]*\n    """([^"]*)"""', sources)
     found = {name: re.search(r"by default (\d\S*)\.$", text) for name, text in fields}
     told = {name: float(eval(match.group(1))) for name, match in found.items() if match}
@@ -66,40 +66,16 @@ def test_help_needs_no_jax(fresh, module):
     assert fresh(program) == [0, True, False]
 
 
-def test_each_command_is_a_file(root):
-    names = {path.stem for path in (root / "dpjax" / "cli").glob("*.py")} - {
-        "__init__",
-        "__main__",
-        "arguments",
-        "asking",
-        "attacking",
-        "classes",
-        "distributing",
-        "drawing",
-        "extending",
-        "flags",
-        "kinds",
-        "measuring",
-        "named",
-        "own",
-        "packing",
-        "parsing",
-        "printing",
-        "published",
-        "scheduling",
-        "shards",
-        "sharing",
-        "statuses",
-        "streams",
-        "supervising",
-        "tracing",
-        "watching",
-    }
-    assert names == {name.replace("-", "_") for name in COMMANDS}
+def test_each_command_is_a_file_and_so_are_its_flags(root):
+    names = {name.replace("-", "_") for name in COMMANDS}
+    parts = {"attack_packing", "audit_target", "audit_tracing"}
+    for room, others in (("commands", parts), ("arguments", {"base", "numbers"})):
+        files = {path.stem for path in (root / "dpjax" / "cli" / room).glob("*.py")} - {"__init__"}
+        assert files == names | others
 
 
 def test_commands_follow_each_other_in_one_process(capsys, tmp_path):
-    """A command's module becomes an attribute of the package, `list` among them, and hides no name there."""
+    """Nothing of one is left for the next."""
     for words in (["list", "--json"], ["plan", "configs/demo.toml", "--k", "1", "--json"], ["list", "--json"]):
         assert cli.main(words) == 0
         assert json.loads(capsys.readouterr().out)
@@ -332,7 +308,7 @@ def test_a_command_for_code_of_ones_own_can_be_pasted(tmp_path, capsys, monkeypa
     assert "add --import own_one" in said and "imported" not in said and "if you trust this code" in said
     assert again == ["curve", "s t.toml", "--out", "r s", "--prepare", "--import", "own_one", "own_two"]
     said, (work,) = run(*again)
-    assert work == ["work", "r s", "--import", "own_one", "own_two"]
+    assert work == ["curve", "r s", "--out", "r s", "--import", "own_one", "own_two"]
     said, (again,) = run("plan", "r s", "--import", "own_one", status=2)
     assert again == ["plan", "r s", "--import", "own_one", "own_two"]
     run(*again)

@@ -56,7 +56,8 @@ class Kind:
 CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict",), read_class)
 DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), "a distribution", ("draw", "total"))
 LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), "a Learner", ("learn", "plan"))
-TASKS = Kind(("dpjax.experiments.sweep.hard_tasks",), "a Task", ("draw", "draw_targets"))
+_TASKS = "dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.hard_polygons"
+TASKS = Kind(_TASKS, "a Task", ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", ("plan",))
 LISTS = Kind(("dpjax.lists",), "a list learner", ("names", "plan"))
 REPRESENTATIONS = Kind(("dpjax.learners.representations",), "a representation", ("draw", "errors", "member"))
