@@ -184,7 +184,7 @@ def of_outputs(
     naming = replace(encoding.naming, partial=bool(np.isinf(numbers).any()))
     remarks = {"read": encoding.remark, "rounding": encoding.merged(codes, numbers)}
     details = {"event": best.question.words(naming), **{name: one for name, one in remarks.items() if one},
-               "event_outputs": naming.outputs(best.question.events[0]),
+               "event_outputs": naming.outputs(best.question.events),
                "trials": count, "successes": list(result.counts),
                "direction": best.question.direction,
                "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),

@@ -47,7 +47,9 @@ def test_the_demo_prints_fifteen_lines_of_eighty_columns(study, capsys, monkeypa
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 15 and len(set(lines)) == len(lines) and max(map(len, lines)) <= 80, lines
     zcdp = next(line for line in lines if line.startswith("zCDP composition: n* like k^"))
-    assert "; theorem k^0.51, k^0.5 up to logs" in zcdp and any(line.startswith("+: all trials spent") for line in lines)
+    assert "; theorem k^0.51, k^0.5 up to logs" in zcdp and any(
+        line.startswith("+: all trials spent") for line in lines
+    )
 
 
 @pytest.mark.parametrize("name", ["demo", "exponents"])
