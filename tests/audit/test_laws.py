@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax.accounting import Guarantee
 from dpjax.audit.choices import choose
 from dpjax.audit.events import Features, by_numbers, features
 from dpjax.audit.laws import of_samples, of_tables, words
 from dpjax.audit.naming import Naming
+from dpjax.audit.outcomes import in_words
 from dpjax.audit.questions import Guess
 from dpjax.audit.thresholds import Aim
 from dpjax.core.types import Neighboring, Privacy
@@ -82,3 +83,20 @@ def test_an_exact_report_names_its_event_and_is_drawn(tmp_path):
     assert sum(report.details["laws"]["first"]) == pytest.approx(1)
     (path,) = plot_laws(report.to_dict(), tmp_path / "laws", "svg")
     assert read_metadata(path)["event"] == report.details["event"]
+
+
+def test_an_exact_audit_of_a_learner_says_what_it_learned():
+    """In the words of its class; outputs that these do not tell apart have their numbers, too."""
+    target = evidence.learner_world("kln-points").target("kln-points")
+    report = audit.exact(target, Privacy(1.0, 1e-6))
+    assert report.details["event"] == "output is 1 iff x = 2"
+
+    def run(key, data, plan):
+        return {"a": exponential(data, 1.0).sample(key)}
+
+    outcomes = np.arange(2, dtype=np.int32).view(np.uint8).reshape(2, 4)
+    found = [in_words(run, np.zeros((1, 2), np.int32), Privacy(1.0, 0.0), outcomes, show)
+             for show in (lambda outputs: [f"number {a}" for a in outputs["a"]], lambda outputs: ["same", "same"],
+                          lambda outputs: outputs["no"])]  # fmt: skip
+    numbers = ["0", "1"]
+    assert found == [["number 0", "number 1"], ["same 0", "same 1"], numbers]
