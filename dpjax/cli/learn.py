@@ -28,7 +28,7 @@ from dpjax.experiments.store import versions
 from dpjax.learners.columns import for_concepts
 from dpjax.tables import columns, grids, places, warn
 from dpjax.tables.constant import Constant
-from dpjax.tables.learned import Learned
+from dpjax.tables.learned import Learned, check_rules
 from dpjax.tables.reading import Form, header
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
@@ -154,6 +154,8 @@ def _asked(command: LearnCommand) -> _Asked:
         raise InputError("table", "at least two rows, one to hold out", str(rows), "check the file")
     within = within.knowing(concepts=concepts, k=k)
     learner = _learner(command, within, k)
+    if placing.rule is not None and not placing.cube:
+        check_rules(concepts, placing)
     if data.own_points:
         columns.require_own_points(learner)
     if command.out is not None:
