@@ -237,7 +237,10 @@ def on_lines(
         except ValueError:
             pair = math.nan, math.nan
         if not (math.isfinite(pair[1] - pair[0]) and pair[0] < pair[1]):
-            raise InputError("bounds", "name=low:high with low < high", repr(text), "for example 'mean radius=0:40'")
+            raise InputError(
+                "bounds", "name=low:high with numbers low < high", repr(text),
+                "for example 'mean radius=0:40'; a date is a number of days, in the table and in its bounds",
+            )  # fmt: skip
         parsed[name] = pair
     for name in (*parsed, *flip, *categories):
         checks.choice("bounds, categories or flip", name, features)
