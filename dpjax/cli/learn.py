@@ -124,7 +124,8 @@ def run(command: LearnCommand) -> Answer:
         return f"if {'the category means 0' if text else 'large values mean 1'}, give --flip for the feature"
 
     alone = f"no learner without privacy is compared, {asked.refused}" if asked.refused else ""
-    warnings = [*filter(None, [asked.unproved, alone]), *data.notes, *needed.warnings(rows), *warn.of_errors(told, advice)]
+    warnings = [*filter(None, [asked.unproved, alone]), *data.notes, *needed.warnings(rows)]
+    warnings += warn.of_errors(told, advice)
     answer = {
         **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
         "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
