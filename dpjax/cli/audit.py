@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from textwrap import indent
 from typing import Any
 
 from dpjax import audit, evidence
@@ -253,9 +254,10 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
 
 
 def markdown(reports: list[Report]) -> str:
-    """A Markdown table with one row per claim."""
+    """A Markdown table with one row per claim; below, a single report, or those of refuted claims, as it is printed."""
     lines = ["# Privacy audit", "", "| " + " | ".join(_HEADINGS) + " | evidence |", "|---" * (len(_HEADINGS) + 1) + "|"]
     lines += ["| " + " | ".join([*_row(report), report.grounds]) + " |" for report in reports]
+    lines += [f"\n{indent(str(report), '    ')}" for report in reports if report.violated or len(reports) == 1]
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from dataclasses import replace
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -118,7 +119,9 @@ def test_targets_of_ones_own(capsys, monkeypatch):
 
 
 def test_reports_and_figure(capsys, tmp_path):
-    assert run(capsys, "stability", "--calibration", "printed", "--out", str(tmp_path))[0] == 1
+    status, out, _ = run(capsys, "stability", "--calibration", "printed", "--out", str(tmp_path))
+    page = (tmp_path / "audit.md").read_text()
+    assert status == 1 and "\n  event " in out and indent(out, "    ") in page, "the event is in both"
     answer = json.loads((tmp_path / "audit.json").read_text())
     assert answer["verdict"] == "VIOLATED"
     assert "| stability (printed) | replace-one | (1, 1e-06) |" in (tmp_path / "audit.md").read_text()
