@@ -17,6 +17,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import AuditCommand
 from dpjax.cli.own import blamed, own_target
 from dpjax.cli.printing import Table, console
+from dpjax.cli.statuses import Status
 from dpjax.cli.tracing import traced
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -85,7 +86,13 @@ def run(command: AuditCommand) -> Answer:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
                 seed = audit.seed_of(name_of_row(target, budget), command.seed)
-                reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed), alive))
+                try:
+                    reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed), alive))
+                except KeyboardInterrupt:  # what is audited is shown all the same
+                    if not reports:
+                        raise
+                    answer["status"] = Status.INTERRUPTED
+                    break
                 answer = {
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
                     "confidence": command.confidence, "asked": _asked(command, name, privacy),
@@ -111,6 +118,8 @@ def run(command: AuditCommand) -> Answer:
             for report in reports:
                 printed.add_row(*_row(report))
             out.print(printed)
+            if answer["left"]:
+                out.print(f"interrupted: {answer['left']} of {len(todo)} claims are not audited")
             out.print(together(command.confidence), highlight=False)
         else:
             out.print(str(reports[0]), markup=False, highlight=False)

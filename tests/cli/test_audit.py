@@ -129,6 +129,26 @@ def test_reports_and_figure(capsys, tmp_path):
     assert about["witness"] == answer["witness"] and (tmp_path / "audit.svg").exists()
 
 
+def test_an_interrupted_audit_of_everything_shows_its_rows(capsys, monkeypatch):
+    exact = audit_command.find("stability", Neighboring.REPLACE_ONE, "corrected")
+
+    def run_or_stop(target, privacy, *rest):
+        if privacy.epsilon == 3:
+            raise KeyboardInterrupt
+        return real(target, privacy, *rest)
+
+    real = audit_command._run
+    monkeypatch.setattr(audit_command, "_run", run_or_stop)
+    for budgets, said in (
+        ((1.0, 3.0, 2.0), "interrupted: 2 of 3 claims are not audited"),
+        ((3.0,), "nothing was stored"),
+    ):
+        rows = [(exact, Privacy(epsilon, 1e-6)) for epsilon in budgets]
+        monkeypatch.setattr(audit_command, "everything", lambda privacy, rows=rows: rows)
+        status, out, err = run(capsys, "--all")
+        assert status == 130 and said in out + err and ("stability" in out) == (len(budgets) > 1)
+
+
 def test_rows_of_everything_have_their_own_seeds_and_share_one_error_probability(capsys, tmp_path, monkeypatch):
     honest = replace(own_target(), claim=lambda e, d: Guarantee(e, 0.0, Neighboring.REPLACE_ONE, "randomized response"))
     other = replace(honest, name="other")
