@@ -201,7 +201,7 @@ def in_words(
         return numbers
     arrays = [column.reshape(-1, *leaf.shape) for column, leaf in zip(columns, leaves, strict=True)]
     try:
-        said = show(jax.tree.structure(shapes).unflatten(arrays))
+        said = show(jax.tree.unflatten(jax.tree.structure(shapes), arrays))
     except checks.RAISED:  # user code may raise anything, and numbers are evidence enough
         return numbers
     often = Counter(said)
