@@ -96,7 +96,8 @@ class KnownEvent:
     """A score that is 1 inside of an event and 0 outside.
 
     event: output -> ``bool[]``, a set of outputs that is named in advance, more likely on a pair's first database.
-    Jittable if outputs are numbers or arrays; of others, such as words, it gets each as it is.
+    Jittable if most outputs are numbers or arrays, and all others are outside; else, as for words, it gets each output
+    as it is.
 
     An audit of several pairs tests it on the first of them.
     """
