@@ -10,6 +10,7 @@ from dpjax.cli import Answer
 from dpjax.cli.classes import OptimumCommand
 from dpjax.cli.named import class_of
 from dpjax.cli.printing import Table, console
+from dpjax.cli.statuses import Status
 from dpjax.concepts import Finite
 from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
@@ -43,7 +44,7 @@ def run(command: OptimumCommand) -> Answer:
     for n in command.n:
         databases_of(goal, n, privacy, relation)  # a size that is refused ends the command before any is solved
     rows: list[dict[str, Any]] = []
-    errors: dict[int, Exception] = {}
+    errors: dict[int, BaseException] = {}
     for n in command.n:
         try:
             with Estimate() as estimate:
@@ -54,6 +55,9 @@ def run(command: OptimumCommand) -> Answer:
             rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
         except (InputError, MemoryError) as error:  # the other sizes are solved all the same
             errors[n] = error
+        except KeyboardInterrupt:  # what is solved is shown all the same
+            errors |= dict.fromkeys(command.n[command.n.index(n) :], KeyboardInterrupt("interrupted"))
+            break
     if not rows:
         raise next(iter(errors.values()))
     failures = [{"n": n, "error": str(error) or type(error).__name__} for n, error in errors.items()]
@@ -61,6 +65,8 @@ def run(command: OptimumCommand) -> Answer:
         "concepts": len(goal.table), "elements": goal.elements, "hypotheses": goal.sizes[0],
         "relation": command.relation, "rows": rows, "failures": failures, "failed": len(failures),
     }  # fmt: skip
+    if any(isinstance(error, KeyboardInterrupt) for error in errors.values()):
+        answer["status"] = Status.INTERRUPTED
     return answer, lambda: _show(command, answer)
 
 
