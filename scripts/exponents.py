@@ -61,7 +61,7 @@ def main(result: Result, out: Path) -> None:
     first = from_k[names[0]]["k_from"]
     page += "\n" + table(
         ["learner", f"exponent of k over {ks[0]} ... {most}", f"over {first} ... {most}",
-         "the theorem's numbers there", "claimed"],
+         "the theorem's numbers there", "the theorem's exponent"],
         ([name, _exponent(whole[name]), _exponent(from_k[name]), f"{from_k[name]['theorem']:.3f}",
           from_k[name]["claimed"]] for name in names),
     )  # fmt: skip

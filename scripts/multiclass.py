@@ -117,7 +117,7 @@ def main(
     page = HEAD + table(("workload", "learner", "L", "concepts", "n*", "theorem"), shown)
     fits = [(work, name, fit) for work in workloads for name in LEARNERS if (fit := _fits(work, name, rows))]
     page += EXPONENTS + table(
-        ("workload", "learner", "claimed", "theorem's numbers", "measured", "range"),
+        ("workload", "learner", "theorem's exponent", "theorem's numbers", "measured", "range"),
         ((work.name, name, CLAIMED[name], f"{theorem.slope:.2f}", f"{own.slope:.2f}",
           f"[{own.low:.2f}, {own.high:.2f}]") for work, name, (own, theorem) in fits),
     )  # fmt: skip

@@ -151,7 +151,7 @@ def of_outputs(
         independent of the values.
       training: fraction that chooses the events; more helps if the event is a set of many outputs.
       event: output -> ``bool[]``, a set of outputs that was named before they were seen, more likely on the first side;
-        all outputs test it, see `KnownEvent`. Jittable.
+        all outputs test it, see `KnownEvent`.
     """
     sides = [as_outputs(name, side) for name, side in (("first", first), ("second", second))]
     total = len(sides[0])
@@ -184,7 +184,7 @@ def of_outputs(
     naming = replace(encoding.naming, partial=bool(np.isinf(numbers).any()))
     remarks = {"read": encoding.remark, "rounding": encoding.merged(codes, numbers)}
     details = {"event": best.question.words(naming), **{name: one for name, one in remarks.items() if one},
-               "event_outputs": naming.outputs(best.question.events[0]),
+               "event_outputs": naming.outputs(best.question.events),
                "trials": count, "successes": list(result.counts),
                "direction": best.question.direction,
                "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
@@ -227,6 +227,8 @@ def _stated(known: KnownEvent | None, encoding: Encoding, side: Sequence[Any]) -
     """Which outputs the event contains, ``float32[t]``; None without an event."""
     if known is None:
         return None
+    if not encoding.in_arrays:
+        return known.of_objects(side)
     rows, arrays = encoding.usual(side)
     found = np.zeros(len(side), np.float32)
     score = jax.jit(jax.vmap(lambda output: known.score(output, None, None, None)))

@@ -189,11 +189,13 @@ class Encoding:
                 self.raised.setdefault(type(output.error).__name__, output)
         return np.array([code for code, _ in found], np.uint32), np.stack([numbers for _, numbers in found])
 
+    @property
+    def in_arrays(self) -> bool:
+        """Whether most outputs are numbers or arrays of numbers."""
+        return not self.remark and not self.form[0].endswith("word")
+
     def usual(self, outputs: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """The places of outputs that have the form of most, and these as one array. InputError if it is no array."""
-        if self.remark or self.form[0].endswith("word"):
-            given = "outputs that are not"
-            raise InputError("known", "outputs that are numbers or arrays", given, "leave it out, or return numbers")
+        """The places of outputs that have the form of most, and these as one array; see `in_arrays`."""
         array = _as_array(outputs)
         if array is not None and self.form == [f"output{array.shape[1:]}"]:
             return np.arange(len(array)), array

@@ -1,5 +1,6 @@
 """Events: sets of outputs, as functions of a few features of each output."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,6 +128,11 @@ def by_numbers(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = N
     none = jnp.asarray(np.zeros(0, np.uint32)), jnp.asarray(np.zeros(0, np.float32))
     return Event(*none, jnp.asarray(weights), jnp.asarray(shift), jnp.asarray(scale), jnp.float32(0), jnp.bool_(False),
                  jnp.zeros((0, count), jnp.float32), kind)  # fmt: skip
+
+
+def in_one(members: Sequence[np.ndarray]) -> np.ndarray:
+    """Whether exactly one of at most two events contains each output: in both, a rule that guesses abstains."""
+    return np.logical_xor.reduce(np.asarray(members, bool), axis=0)
 
 
 contains, score = jax.jit(Event.contains), jax.jit(Event.score)

@@ -193,7 +193,7 @@ def _law(target: Target, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndar
 def _names(target: Target, databases: Any, plan: Any, outcomes: np.ndarray | None, places: np.ndarray) -> list[str]:
     """The outcomes at some places of a table in words."""
     if isinstance(target.table, TableOfRun) and outcomes is not None:
-        return in_words(target.table.run, databases, plan, outcomes[places])
+        return in_words(target.table.run, databases, plan, outcomes[places], target.show)
     return [f"outcome {at}" for at in places]
 
 

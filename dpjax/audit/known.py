@@ -5,7 +5,7 @@ events. It need not be right: a program that does not follow its stated law is t
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -15,10 +15,11 @@ import numpy as np
 from jax import Array
 
 from dpjax.audit.choices import best, questions
+from dpjax.audit.encoding import Raised
 from dpjax.audit.events import Event, Features, by_numbers
 from dpjax.audit.questions import Question, Ratio
 from dpjax.audit.thresholds import Aim
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.laws.base import Law
 
@@ -32,6 +33,10 @@ class Known(Protocol):
 
     def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
         """``float32[]``, larger for outputs that are more likely on the first database; jittable, never NaN."""
+        ...
+
+    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
+        """Scores ``float32[t]`` of outputs that are no arrays. InputError if there is none."""
         ...
 
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
@@ -62,6 +67,12 @@ class KnownLaw:
             rounded = jnp.rint(jnp.clip(ratio, -_MOST, _MOST) * _GRID) / _GRID
             return jnp.where(jnp.isnan(rounded), 0.0, rounded).astype(jnp.float32)
 
+    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
+        """See `Known`: an InputError, since laws are of arrays."""
+        del outputs
+        advice = "name an event instead, KnownEvent, leave it out, or return numbers"
+        raise InputError("known", "outputs that are numbers or arrays for a KnownLaw", "others", advice)
+
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
         """See `Known`."""
         none = jnp.zeros(_DRAWS, jnp.uint32), jnp.zeros((_DRAWS, 0), jnp.float32)
@@ -85,6 +96,8 @@ class KnownEvent:
     """A score that is 1 inside of an event and 0 outside.
 
     event: output -> ``bool[]``, a set of outputs that is named in advance, more likely on a pair's first database.
+    Jittable if most outputs are numbers or arrays, and all others are outside; else, as for words, it gets each output
+    as it is.
 
     An audit of several pairs tests it on the first of them.
     """
@@ -93,13 +106,28 @@ class KnownEvent:
 
     def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
         """See `Known`: 1 in the event, else 0."""
-        found = jnp.asarray(self.event(output))
-        if found.shape or found.dtype != jnp.bool_:
+        return self._truth(jnp.asarray(self.event(output))).astype(jnp.float32)
+
+    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
+        """See `Known`: 1 in the event; 0 outside, and for an exception of the audited code."""
+        try:
+            return np.array([not isinstance(output, Raised) and self._truth(np.asarray(self.event(output)))
+                             for output in outputs], np.float32)  # fmt: skip
+        except InputError:
+            raise
+        except checks.RAISED as error:  # user code may raise anything
+            raise InputError(
+                "event", "output -> bool", f"{type(error).__name__}: {error}", "call it by hand on one output"
+            ) from error
+
+    @staticmethod
+    def _truth(found: Any) -> Any:
+        if found.shape or found.dtype != np.bool_:
             given = f"{found.dtype} of shape {list(found.shape)}"
             raise InputError(
                 "event", "output -> bool[]", given, "compare numbers, and join parts by jnp.all or jnp.any"
             )
-        return found.astype(jnp.float32)
+        return found
 
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
         """See `Known`."""

@@ -1,26 +1,30 @@
 """The laws of an output on the two databases of a report, and the event in it, for its figure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpjax.audit.events import Event, Features, score
+from dpjax.audit.events import Event, Features, in_one, score
 from dpjax.audit.naming import Naming
 
 _BARS, _BINS, _NAMED = 24, 40, 6
 _TAIL = 0.002  # of each end of the numbers that bins do not cover
 
 
-def of_samples(event: Event, naming: Naming, sides: tuple[Features, Features]) -> dict[str, Any]:
+def of_samples(events: Sequence[Event], naming: Naming, sides: tuple[Features, Features]) -> dict[str, Any]:
     """Fractions of the training runs with each output, or with the event's score in each bin.
 
+    events: of a question, which differ in the threshold and the complement alone.
+
     Returns: ``axis``: what outcomes are; ``outcomes``: their names, or the edges of bins with one more entry; ``first``
-    and ``second``: fractions; ``inside``: whether they belong to the event.
+    and ``second``: fractions; ``inside``: whether they belong to one of the events only.
     """
+    event = events[0]
     if event.kind == "cells":
         codes, names = np.asarray(event.codes), naming.every(event)
         masses = [np.array([np.mean(np.asarray(side.code) == code) for code in codes]) for side in sides]
-        return _listed(names, masses[0], masses[1], event.cells()[0])
+        return _listed(names, masses[0], masses[1], in_one([one.cells()[0] for one in events]))
     scores = [np.asarray(score(event, side), np.float64) for side in sides]
     both, threshold = np.concatenate(scores), float(event.threshold)
     finite = both[np.isfinite(both)]
@@ -30,7 +34,8 @@ def of_samples(event: Event, naming: Naming, sides: tuple[Features, Features]) -
     width = max((high - low) / _BINS, 1e-12 * max(abs(low), abs(high), 1e-300))
     low = threshold - np.ceil((threshold - low) / width) * width if np.isfinite(threshold) else low
     edges = low + width * np.arange(_BINS + 2)
-    above = edges[:-1] >= threshold - width / 4
+    middle = edges[:-1] + width / 2
+    inside = in_one([(middle >= float(one.threshold)) ^ bool(one.complement) for one in events])
     shift, axis = 0.0, "stated score" if event.kind == "stated" else "classifier's log-odds"
     if event.kind == "coordinate":
         shift, axis = float(naming.center[event.coordinate]), naming.names[event.coordinate]
@@ -38,7 +43,7 @@ def of_samples(event: Event, naming: Naming, sides: tuple[Features, Features]) -
         "axis": axis, "outcomes": (edges + shift).tolist(),
         **{name: (np.histogram(part, edges)[0] / len(part)).tolist()
            for name, part in zip(("first", "second"), scores, strict=True)},
-        "inside": (above ^ bool(event.complement)).tolist(),
+        "inside": inside.tolist(),
     }  # fmt: skip
 
 

@@ -185,20 +185,24 @@ class Machine:
         assert self.target.host is not None
         trials, known = np.arange(first, first + self.chunk, dtype=np.uint32), self.target.known
         words, found, usual, at = np.asarray(_words(key, trials))[: stop - first], [], [], 0
+        scores = np.zeros(self.chunk, np.float32)
         while at < len(words):
             begin, part = time.perf_counter(), words[at : at + self._slice]
             outputs = _called(self.target.host, part, data, self.plan)
             found.append(encoding.read(outputs))
-            if known is not None:
+            if known is not None and encoding.in_arrays:
                 rows, arrays = encoding.usual(outputs)
                 usual.append((at + rows, arrays))
+            elif known is not None:
+                scores[at : at + len(part)] = known.of_objects(outputs)
             seconds = max(time.perf_counter() - begin, 1e-9)
             self._slice = max(1, min(4 * self._slice, int(len(part) * _SECONDS / seconds)))
             self.work.did(len(part))
             at += len(part)
         code, numbers = (_padded(np.concatenate(parts), self.chunk) for parts in zip(*found, strict=True))
-        scores = None if known is None else self._scores(usual, both, known)
-        return jax.tree.map(jnp.asarray, Features(code, numbers, scores))  # type: ignore[arg-type]
+        if known is not None and usual:
+            scores = self._scores(usual, both, known)
+        return jax.tree.map(jnp.asarray, Features(code, numbers, None if known is None else scores))  # type: ignore[arg-type]
 
     def _scores(self, usual: Sequence[tuple[np.ndarray, np.ndarray]], both: Any, known: Known) -> np.ndarray:
         """Scores of a chunk that were stated in advance; 0 for outputs that are no such arrays of numbers as most."""

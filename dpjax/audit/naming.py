@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.audit.events import INFINITE, MOST_NUMBERS, Event
+from dpjax.audit.events import INFINITE, MOST_NUMBERS, Event, in_one
 
 LOW_BITS = "low zero bits of "
 NO_NUMBER = "not a number"
@@ -101,11 +101,11 @@ class Naming:
         many = f"{len(named)} of the {len(inside)} that were seen in training: " * (len(named) > len(names))
         return f"output is {'none' if rest else 'one'} of {many}{', '.join(names)}{', ...' * bool(many)}"
 
-    def outputs(self, event: Event) -> list[str]:
-        """All outputs seen in training that a set of outputs contains; none for other kinds of events."""
-        if event.kind != "cells":
+    def outputs(self, events: Sequence[Event]) -> list[str]:
+        """All outputs seen in training that one set of outputs contains; none for other kinds of events."""
+        if events[0].kind != "cells":
             return []
-        return self._outputs(event, np.flatnonzero(event.cells()[0]))
+        return self._outputs(events[0], np.flatnonzero(in_one([event.cells()[0] for event in events])))
 
     def every(self, event: Event) -> list[str]:
         """The outputs of a table, in the order of its codes."""

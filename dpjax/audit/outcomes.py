@@ -6,7 +6,8 @@ path. The jaxpr is that of the program that runs.
 
 import functools
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -181,18 +182,30 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     return table, distinct
 
 
-def in_words(run: Run, databases: Any, plan: Any, outcomes: np.ndarray) -> list[str]:
-    """Outcomes of `exact_law`, given as their bytes, in words."""
+def in_words(
+    run: Run, databases: Any, plan: Any, outcomes: np.ndarray, show: Callable[[Any], Sequence[str]] | None = None
+) -> list[str]:
+    """Outcomes of `exact_law`, given as their bytes, in words. show: see `Target`."""
     shapes = _program(run, databases, plan)[2]
     leaves, columns, at = jax.tree.leaves(shapes), [], 0
     if any(is_key(leaf) for leaf in leaves):
         return [f"outcome {number}" for number in range(len(outcomes))]
     for leaf in leaves:
         end = at + int(np.prod(leaf.shape, dtype=np.int64)) * leaf.dtype.itemsize
-        columns.append(np.ascontiguousarray(outcomes[:, at:end]).view(leaf.dtype).astype(np.float64))
+        columns.append(np.ascontiguousarray(outcomes[:, at:end]).view(leaf.dtype))
         at = end
     naming = Naming.of(shapes)
-    return [naming.output(-1, row) for row in np.concatenate(columns, axis=1)[:, : len(naming.names)].tolist()]
+    rows = np.concatenate([column.astype(np.float64) for column in columns], axis=1)[:, : len(naming.names)]
+    numbers = [naming.output(-1, row) for row in rows.tolist()]
+    if show is None or not len(outcomes):
+        return numbers
+    arrays = [column.reshape(-1, *leaf.shape) for column, leaf in zip(columns, leaves, strict=True)]
+    try:
+        said = show(jax.tree.unflatten(jax.tree.structure(shapes), arrays))
+    except checks.RAISED:  # user code may raise anything, and numbers are evidence enough
+        return numbers
+    often = Counter(said)
+    return [text if often[text] == 1 else f"{text} {number}" for text, number in zip(said, numbers, strict=True)]
 
 
 def _program(run: Run, databases: Any, plan: Any) -> tuple[Any, Forking, Any]:

@@ -98,11 +98,11 @@ def statistical(
         both = choose(*sides, aim, guesses=not sequential)
         for which, question in enumerate(both):  # of the best questions so far
             if question.merits[which] >= max((old[which].merits[which] for old, _ in options), default=-np.inf):
-                laws[id(question)] = of_samples(question.events[0], machine.namings[number], sides)
+                laws[id(question)] = of_samples(question.events, machine.namings[number], sides)
         options.append((both, number))
         if stated is not None and stated[1] == number:
             one, other = (np.asarray(marks(stated[0].events, side)) for side in sides)
-            laws[id(stated[0])] = of_samples(stated[0].events[0], machine.namings[number], sides)
+            laws[id(stated[0])] = of_samples(stated[0].events, machine.namings[number], sides)
             trained = one, other
     picked = [max(((both[which], number) for both, number in options), key=lambda option: option[0].merits[which])
               for which in range(2)]  # fmt: skip
@@ -146,7 +146,7 @@ def statistical(
               for one, _, two in results if two is not test]  # fmt: skip
     details = {
         "event": question.words(machine.namings[test.pair]), **machine.said(),
-        "event_outputs": machine.namings[test.pair].outputs(question.events[0]),
+        "event_outputs": machine.namings[test.pair].outputs(question.events),
         "trials": count, "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),
         "p_value": min(1.0, *(one.p_value / float(other.share) for one, _, other in results)),

@@ -1,6 +1,6 @@
 """The subject of an audit: an algorithm, its claim, and databases to test."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,7 @@ class Target:
       claims: (epsilon, delta, databases) -> [(claim, mask ``bool[m]``)] if ``claim`` is the weakest of several claims.
       known: a score of outputs that is fixed before any run, `KnownLaw` or `KnownEvent`: statistical audits test it on
         all trials, besides what they choose in training. None: nothing is known.
+      show: outputs on the host, with a leading axis -> a sentence for each, for exact audits; None: its numbers.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -106,6 +107,7 @@ class Target:
     host: Callable[[np.ndarray, Any, Any], Any] | None = None
     claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None
     known: Known | None = None
+    show: Callable[[Any], Sequence[str]] | None = None
 
     def claimed(self, privacy: Privacy) -> Guarantee:
         """The claim at a budget. InputError if it is no budget."""

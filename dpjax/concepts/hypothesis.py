@@ -9,7 +9,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 Rule = Callable[[int, int], str]
-"""A sentence for the indicator function of the elements first to last of a line."""
+"""A sentence for the indicator function of the elements first to last of a line, first <= last."""
 
 
 @register_dataclass

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.segment import Segment
@@ -13,6 +14,8 @@ from dpjax.core.logs import plain
 
 WIDE = 160
 """Width of texts that are not for a terminal, in characters."""
+
+_NAME = 16  # characters of a line of a name, at the least
 
 
 class Screen(Console):
@@ -36,7 +39,10 @@ class Screen(Console):
 
 
 class Table(RichTable):
-    """A table if it fits, else each row as lines "heading: cell", without truncation."""
+    """A table if it fits with names over several lines, else each row as lines "heading: cell"; truncates nothing.
+
+    The first column has the names.
+    """
 
     def __init__(self, *headings: Any, **how: Any):
         super().__init__(*headings, **how)
@@ -50,7 +56,11 @@ class Table(RichTable):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
         free = options.update(no_wrap=False, overflow="fold")
         natural = Measurement.get(console, free.update(max_width=1 << 14), self).maximum
-        if natural <= options.max_width:
+        excess = natural - options.max_width
+        room = max((cell_len(str(record[0])) for record in self._records), default=0) - excess
+        if excess > 0 and room >= _NAME:
+            self.columns[0].width = room
+        if excess <= 0 or room >= _NAME:
             yield from super().__rich_console__(console, free)
             return
         if self.title:

@@ -21,6 +21,7 @@ from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import TOLERANCE, table_of_run
 from dpjax.audit.target import Pair, Target, universe_of
 from dpjax.concepts.base import columns_of
+from dpjax.concepts.outside import describe
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import same_plan
@@ -143,6 +144,12 @@ def learner_target(
         n, later = jnp.sum(sample.mask, dtype=jnp.int32), jnp.asarray([*plan][1:], jnp.int32)
         return jax.lax.switch(jnp.sum(n >= later, dtype=jnp.int32), ways, key, sample)
 
+    def show(outputs: Any) -> list[str]:
+        count = len(outputs.outcome)
+        each = describe(learner.concepts, jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outputs))
+        parts = np.reshape(each, (count, -1)).tolist()
+        return [part[0] if len(part) == 1 else f"({'; '.join(part)})" for part in parts]
+
     kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
     covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]
     covers.append(f"{type(learner).__module__.rpartition('.')[0]}.{type(learner).__name__}")
@@ -151,7 +158,7 @@ def learner_target(
     table = None if unlisted else table_of_run(run)
     return Target(
         name, claim, run, universes, pairs, table, lambda own: planned(float(own.epsilon), float(own.delta)),
-        covers=tuple(dict.fromkeys(covers)), at_once=at_once, unlisted=unlisted, claims=claims,
+        covers=tuple(dict.fromkeys(covers)), at_once=at_once, unlisted=unlisted, claims=claims, show=show,
     )  # fmt: skip
 
 

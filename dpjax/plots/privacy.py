@@ -56,8 +56,12 @@ def _draw(axes: Axes, report: Mapping[str, Any], line: Mapping[str, Any], point:
     claim = report["claim"]
     curve = [(epsilon, max(delta, _LEAST)) for epsilon, delta in report["curve"]]
     axes.plot(*zip(*curve, strict=True), **line)
-    axes.plot(claim["epsilon"], max(claim["delta"], _LEAST), **point, zorder=3)
     top = max(1.0, *(delta for _, delta in curve))
     least = min([delta for _, delta in curve if delta > _LEAST] + [claim["delta"] or 1e-3]) / 5
-    axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta$", yscale="log", ylim=(max(least, _LEAST), 2 * top))
-    axes.set_xlim(0, curve[-1][0])
+    lowest = max(least, _LEAST)
+    axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta$", yscale="log", ylim=(lowest, 2 * top))
+    axes.set_xlim(0, max(curve[-1][0], claim["epsilon"]))
+    axes.plot(claim["epsilon"], max(claim["delta"], lowest), **point, zorder=3, clip_on=False)
+    if claim["delta"] < lowest:
+        axes.annotate(f"{claim['delta']:g}", (claim["epsilon"], lowest), (0, 4), textcoords="offset points",
+                      ha="center", va="bottom", annotation_clip=False)  # fmt: skip

@@ -13,7 +13,8 @@ _DASH = "\N{EN DASH}"
 _MOST = 12
 _OF_EXPONENTS = (
     ("epsilon", "epsilon"), ("k from", "k_from"), ("to", "k_to"), ("exponent", "slope"), ("least", "low"),
-    ("greatest", "high"), ("confidence", "confidence"), ("theorem's numbers", "theorem"), ("claimed", "claimed"),
+    ("greatest", "high"), ("confidence", "confidence"), ("theorem's numbers", "theorem"),
+    ("theorem's exponent", "claimed"),
 )  # fmt: skip
 
 

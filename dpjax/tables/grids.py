@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +12,13 @@ import numpy as np
 
 from dpjax.concepts import Cube, Domain
 from dpjax.concepts.cube import MOST_BITS
+from dpjax.concepts.hypothesis import Rule
 from dpjax.concepts.packing import pack
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 
+RANGE = re.compile("\0(\\d+) (\\d+)\0")
+"""What `Placing.range` returns."""
 _NONE: Mapping[str, Sequence[str]] = {}
 
 
@@ -158,6 +162,20 @@ class Placing:
         columns = [wide.encode(one + np.uint64(1), self.domain.limbs) for one in cells]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
+    @property
+    def rule(self) -> Rule | None:
+        """What classes over this line or cube call in ``describe``."""
+        return None if self.shape else self.literal if self.cube else self.range
+
+    def range(self, first: int, last: int) -> str:
+        """A mark for the elements first to last of a line, which a description in units replaces; see `RANGE`."""
+        if not 0 <= first <= last < self.domain.size:
+            raise InputError(
+                "describe", f"rule(first, last) with 0 <= first <= last < {self.domain.size}", f"rule({first}, {last})",
+                "call it with the first and the last element that the concept labels 1; for none return '0 everywhere'",
+            )  # fmt: skip
+        return f"\0{first} {last}\0"
+
     def literal(self, coordinate: int, value: int) -> str:
         """A description of the function that is 1 where a coordinate of the cube has this value."""
         feature, edge = self._edges[coordinate]
@@ -219,7 +237,10 @@ def on_lines(
         except ValueError:
             pair = math.nan, math.nan
         if not (math.isfinite(pair[1] - pair[0]) and pair[0] < pair[1]):
-            raise InputError("bounds", "name=low:high with low < high", repr(text), "for example 'mean radius=0:40'")
+            raise InputError(
+                "bounds", "name=low:high with numbers low < high", repr(text),
+                "for example 'mean radius=0:40'; a date is a number of days, in the table and in its bounds",
+            )  # fmt: skip
         parsed[name] = pair
     for name in (*parsed, *flip, *categories):
         checks.choice("bounds, categories or flip", name, features)

@@ -1,7 +1,6 @@
 """Hypotheses learned from a table: descriptions, a file that contains no row, and predictions on other tables."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.outside import describe
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.documents import parse_json
 from dpjax.core.files import read_bytes
@@ -20,11 +21,11 @@ from dpjax.experiments.config.packed import require_tables
 from dpjax.experiments.config.to_spec import spec_of
 from dpjax.tables import places
 from dpjax.tables.columns import predicted
-from dpjax.tables.grids import Placing
+from dpjax.tables.grids import RANGE, Placing
 
 KIND = "dpjax learned hypotheses, form 1"
+_DESCRIBED = 64  # concepts whose descriptions are tried
 _BLOCK = 1 << 22  # rows x concepts per block of predictions
-_RANGE = re.compile("\0(\\d+) (\\d+)\0")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,7 @@ class Learned:
         ``interval``, a shape ``pieces``.
         """
         concepts = self.learner.concepts
-        rule: Any = None if self.placing.shape else lambda first, last: f"\0{first} {last}\0"
-        rule = self.placing.literal if self.placing.cube else rule
-        said = describe(concepts, self.hypothesis, rule)
+        said = describe(concepts, self.hypothesis, self.placing.rule)
         rows = [self._in_units(j, name, text) for j, (name, text) in enumerate(zip(self.names, said, strict=True))]
         if self.placing.shape:
             rows[0] |= places.pieces_of(concepts, self.hypothesis, self.placing.grids)
@@ -116,11 +115,21 @@ class Learned:
             return row
         place = j if len(self.placing.features) > 1 else 0
         grid, feature = self.placing.grids[place], self.placing.features[place]
-        row["rule"] = _RANGE.sub(lambda found: grid.sentence(feature, *map(int, found.groups())), said)
-        ranges = _RANGE.findall(said)
+        row["rule"] = RANGE.sub(lambda found: grid.sentence(feature, *map(int, found.groups())), said)
+        ranges = RANGE.findall(said)
         if len(ranges) == 1:
             row["interval"] = grid.interval(*map(int, ranges[0]))
         return row
+
+
+def check_rules(concepts: Any, placing: Placing) -> None:
+    """InputError if a class describes some of its concepts by ranges that are none, before anything is learned."""
+    try:
+        describe(concepts, Hypothesis.of(jnp.asarray(concepts.targets(_DESCRIBED))), placing.rule)
+    except InputError:
+        raise
+    except checks.RAISED:  # a class without targets, or whose hypotheses are of another kind
+        return
 
 
 def load(path: str | Path, imports: Sequence[str] = ()) -> Learned:

@@ -206,6 +206,32 @@ def test_what_is_no_law_and_no_event_is_refused(known, what):
         audit.statistical(target(noisy, known), PRIVACY, trials=1000)
 
 
+def test_an_event_of_words():
+    """Outputs that are no arrays reach the event as they are; a law has no density for them."""
+    generator = np.random.default_rng(0)
+    first, second = ([{"answer": "yes" if heads else "no"} for heads in generator.random(600) < p] for p in (0.9, 0.1))
+    said = audit.KnownEvent(lambda output: output["answer"] == "yes")
+    report = audit.of_outputs(first, second, CLAIM, event=said.event)
+    assert report.violated and report.details["trials"] == 600 and report.details["event"] == "stated score >= 0.5"
+    for event in (lambda word: word.upper(), lambda word: word["no"]):
+        with pytest.raises(InputError, match="event: expected output -> bool"):
+            audit.of_outputs(first, second, CLAIM, event=event)
+
+    def answer(data, seed):
+        if seed % 7 == 3:
+            raise ValueError("an outcome of its own")
+        return "yes" if seed % 10 < 9 - 8 * data else "no"
+
+    for known in (audit.KnownEvent(lambda word: word == "yes"), audit.KnownLaw(laplace)):
+        host = audit.from_function(answer, CLAIM, [(0, 1)], known=known)
+        if isinstance(known, audit.KnownEvent):
+            found = audit.statistical(host, Privacy(1.0), trials=1000)
+            assert found.violated and "stated in advance on all" in found.evidence
+        else:
+            with pytest.raises(InputError, match="numbers or arrays for a KnownLaw"):
+                audit.statistical(host, Privacy(1.0), trials=1000)
+
+
 def test_an_event_of_existing_outputs_is_one_truth_value():
     sides = np.zeros((600, 2), np.float32), np.ones((600, 2), np.float32)
     for event in (lambda x: x <= 0, lambda x: x[0], lambda x: x["no"]):

@@ -1,16 +1,20 @@
 """The laws that a report's figure shows: fractions of runs or exact probabilities, and which of them are the event."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax.accounting import Guarantee
 from dpjax.audit.choices import choose
-from dpjax.audit.events import features
+from dpjax.audit.events import Features, by_numbers, features
 from dpjax.audit.laws import of_samples, of_tables, words
 from dpjax.audit.naming import Naming
+from dpjax.audit.outcomes import in_words
+from dpjax.audit.questions import Guess
 from dpjax.audit.thresholds import Aim
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.mechanisms import exponential
@@ -24,12 +28,33 @@ def test_bins_end_at_the_threshold():
     draws = [np.random.default_rng(side).normal(side, size=4000).astype(np.float32) for side in (0, 1)]
     sides = tuple(jax.vmap(features)(jnp.asarray(side)) for side in draws)
     (question, _), naming = choose(*sides, AIM, guesses=False), Naming.of(jnp.float32(0))
-    found = of_samples(question.event, naming, sides)
+    found = of_samples(question.events, naming, sides)
     assert found["axis"] == "output" and len(found["outcomes"]) == len(found["inside"]) + 1
     for side, name in zip(sides, ("first", "second"), strict=True):
         inside = sum(mass for mass, within in zip(found[name], found["inside"], strict=True) if within)
         assert inside == pytest.approx(float(np.mean(question.event.contains(side))), abs=0.005)
         assert sum(found[name]) > 0.99
+
+
+def test_both_events_of_a_guess_are_inside():
+    """What is in both is outside: there the rule abstains."""
+    numbers = [np.random.default_rng(side).normal(size=2000).astype(np.float32) for side in (0, 1)]
+    sides = tuple(jax.vmap(features)(jnp.asarray(side)) for side in numbers)
+    base, naming = by_numbers(np.array([[0, 1, 0]], np.float32), "coordinate"), Naming.of(jnp.float32(0))
+    high = replace(base, threshold=jnp.float32(1.0))
+    low = replace(base, threshold=jnp.float32(-1.0), complement=jnp.bool_(True))
+    found = of_samples(Guess(high, low, (0.0, 0.0)).events, naming, sides)
+    inside = np.array(found["inside"])
+    assert np.flatnonzero(np.diff(inside.astype(int))).size == 2 and inside[0] and inside[-1]
+    masses = sum(mass for mass, within in zip(found["first"], inside, strict=True) if within)
+    assert masses == pytest.approx(float(np.mean(np.abs(numbers[0]) >= 1)), abs=0.02)
+    table = replace(by_numbers(np.zeros((1, 3), np.float32), "cells"), codes=jnp.arange(3, dtype=jnp.uint32),
+                    scores=jnp.float32([-1, 0, 1]), outputs=jnp.float32([[5], [6], [7]]))  # fmt: skip
+    both = [replace(table, threshold=jnp.float32(at), complement=jnp.bool_(at < 0)) for at in (1, -0.5)]
+    assert naming.outputs(both) == ["5", "7"]
+    side = Features(jnp.uint32([0, 1, 2]), jnp.float32([[5], [6], [7]]))
+    listed = of_samples(both, naming, (side, side))
+    assert dict(zip(listed["outcomes"], listed["inside"], strict=True)) == {"5": True, "7": True, "6": False}
 
 
 def test_many_outcomes_are_added_up():
@@ -58,3 +83,20 @@ def test_an_exact_report_names_its_event_and_is_drawn(tmp_path):
     assert sum(report.details["laws"]["first"]) == pytest.approx(1)
     (path,) = plot_laws(report.to_dict(), tmp_path / "laws", "svg")
     assert read_metadata(path)["event"] == report.details["event"]
+
+
+def test_an_exact_audit_of_a_learner_says_what_it_learned():
+    """In the words of its class; outputs that these do not tell apart have their numbers, too."""
+    target = evidence.learner_world("kln-points").target("kln-points")
+    report = audit.exact(target, Privacy(1.0, 1e-6))
+    assert report.details["event"] == "output is 1 iff x = 2"
+
+    def run(key, data, plan):
+        return {"a": exponential(data, 1.0).sample(key)}
+
+    outcomes = np.arange(2, dtype=np.int32).view(np.uint8).reshape(2, 4)
+    found = [in_words(run, np.zeros((1, 2), np.int32), Privacy(1.0, 0.0), outcomes, show)
+             for show in (lambda outputs: [f"number {a}" for a in outputs["a"]], lambda outputs: ["same", "same"],
+                          lambda outputs: outputs["no"])]  # fmt: skip
+    numbers = ["0", "1"]
+    assert found == [["number 0", "number 1"], ["same 0", "same 1"], numbers]

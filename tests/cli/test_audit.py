@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from dataclasses import replace
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -118,12 +119,34 @@ def test_targets_of_ones_own(capsys, monkeypatch):
 
 
 def test_reports_and_figure(capsys, tmp_path):
-    assert run(capsys, "stability", "--calibration", "printed", "--out", str(tmp_path))[0] == 1
+    status, out, _ = run(capsys, "stability", "--calibration", "printed", "--out", str(tmp_path))
+    page = (tmp_path / "audit.md").read_text()
+    assert status == 1 and "\n  event " in out and indent(out, "    ") in page, "the event is in both"
     answer = json.loads((tmp_path / "audit.json").read_text())
     assert answer["verdict"] == "VIOLATED"
     assert "| stability (printed) | replace-one | (1, 1e-06) |" in (tmp_path / "audit.md").read_text()
     about = read_metadata(tmp_path / "audit.png")
     assert about["witness"] == answer["witness"] and (tmp_path / "audit.svg").exists()
+
+
+def test_an_interrupted_audit_of_everything_shows_its_rows(capsys, monkeypatch):
+    exact = audit_command.find("stability", Neighboring.REPLACE_ONE, "corrected")
+
+    def run_or_stop(target, privacy, *rest):
+        if privacy.epsilon == 3:
+            raise KeyboardInterrupt
+        return real(target, privacy, *rest)
+
+    real = audit_command._run
+    monkeypatch.setattr(audit_command, "_run", run_or_stop)
+    for budgets, said in (
+        ((1.0, 3.0, 2.0), "interrupted: 2 of 3 claims are not audited"),
+        ((3.0,), "nothing was stored"),
+    ):
+        rows = [(exact, Privacy(epsilon, 1e-6)) for epsilon in budgets]
+        monkeypatch.setattr(audit_command, "everything", lambda privacy, rows=rows: rows)
+        status, out, err = run(capsys, "--all")
+        assert status == 130 and said in out + err and ("stability" in out) == (len(budgets) > 1)
 
 
 def test_rows_of_everything_have_their_own_seeds_and_share_one_error_probability(capsys, tmp_path, monkeypatch):

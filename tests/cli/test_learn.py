@@ -72,7 +72,8 @@ def test_words_as_labels_and_prediction(patients, tmp_path, capsys):
     status, _, err = run(capsys, "predict", model, new)
     assert status == 2 and "'age' in 1 (row 4)" in err
     status, out, _ = run(capsys, "predict", model, new, "--drop-missing", "--out", tmp_path / "said.csv")
-    assert status == 0 and "age: 2 values outside the bounds" in out and "no prediction for 1 row" in out
+    assert status == 0 and "age: 2 values outside the bounds count as the nearest bound\n" in out
+    assert "no prediction for 1 row" in out and "categor" not in out
     assert "1 is 'ill'" in out and "state: 1 in 2 of 5 rows" in out
     with (tmp_path / "said.csv").open(newline="") as file:
         assert list(csv.reader(file)) == [["row", "state"], ["1", "1"], ["2", "0"], ["3", "1"], ["4", ""], ["5", "0"]]
@@ -82,6 +83,14 @@ def test_words_as_labels_and_prediction(patients, tmp_path, capsys):
     )
     status, out, _ = run(capsys, "predict", model, new, "--drop-missing", "--json")
     assert json.loads(out)["predictions"] == {"state": [1, 0, 1, None, 0]} and json.loads(out)["moved"] == {"age": 2}
+    other = json.loads(model.read_text())
+    other["model"] |= {"names": ["\x1b[2Jstate\u202e"], "positive": "\x1b[31mill"}
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text(json.dumps(other))
+    for words in ((), ("--out", tmp_path / "said.csv")):
+        status, out, err = run(capsys, "predict", elsewhere, new, "--drop-missing", *words)
+        text = out + err + (tmp_path / "said.csv").read_text() * bool(words)
+        assert status == 0 and r"\x1b[2Jstate\u202e: 1 in 2" in text and not {"\x1b", "\u202e"} & {*text}
     new.write_text("name,years\nAnn,3\n")
     status, _, err = run(capsys, "predict", model, new)
     assert status == 2 and "column: expected one of name, years, got 'age'" in err

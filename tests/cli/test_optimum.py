@@ -80,7 +80,7 @@ def test_sizes_are_checked_before_any_is_solved(capsys, monkeypatch):
 
 
 def test_a_size_that_fails_leaves_the_others(capsys, monkeypatch):
-    """A solver may give up, or memory end, at one size alone."""
+    """A solver may give up, or memory end, at one size alone; and somebody may interrupt."""
     real = optimum_module.optimum
 
     def solved(goal, n, *rest, **how):
@@ -88,6 +88,8 @@ def test_a_size_that_fails_leaves_the_others(capsys, monkeypatch):
             raise InputError("program", "one that the solver finishes", "time limit", "take an epsilon closer to 1")
         if n == 1:
             raise MemoryError
+        if n == 5:
+            raise KeyboardInterrupt
         return real(goal, n, *rest, **how)
 
     monkeypatch.setattr(optimum_module, "optimum", solved)
@@ -99,3 +101,8 @@ def test_a_size_that_fails_leaves_the_others(capsys, monkeypatch):
     printed = capsys.readouterr().out
     assert "failed: n = 3: program: expected one that the solver finishes" in printed and "gap of KLN" in printed
     assert cli.main([*words, "3"]) == 2, "nothing is finished"
+    capsys.readouterr()
+    assert cli.main([*words, "2", "5", "6"]) == 130
+    printed = capsys.readouterr().out
+    assert "gap of KLN" in printed and "failed: n = 5: interrupted\nfailed: n = 6: interrupted\n" in printed
+    assert cli.main([*words, "5", "2"]) == 130 and "nothing was stored" in capsys.readouterr().err

@@ -153,7 +153,7 @@ def test_a_curve_says_what_its_brackets_say(gamma, capsys):
     answer = {"n_star": [] if gamma else [star], "n_within": [within] if gamma else []}
     curve._show_searches(answer, study, Search(gamma=gamma, confidence=0.99), curve.screen())
     said = capsys.readouterr().out
-    assert "with confidence 0.99 each: success is below 0.8 at " in said and "one step" in said
+    assert "confidence 0.99 each: success is below 0.8 at " in said and "trials spent" not in said
     if gamma:
         assert "above 0.7 at passes_at" in said and "(9, 10]" in said and "not n*" in said and "n_high" not in said
     else:

@@ -33,8 +33,8 @@ def test_the_demo_is_beyond_where_the_square_root_begins(study):
     assert min(study.k) >= 28 and study.search.gamma == 0
 
 
-def test_the_demo_prints_fifteen_lines(study, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")  # a narrow screen shows a line for each cell
+def test_the_demo_prints_fifteen_lines_of_eighty_columns(study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     stars = [
         line.labels() | theory(line)
         | {"n_low": line.setting.k, "n_high": line.setting.k + 9, "guarantee_delta": 1e-6, "confidence": 0.95,
@@ -46,4 +46,24 @@ def test_the_demo_prints_fifteen_lines(study, capsys, monkeypatch):
               "figures": ["out/demo/curve.png"]}  # fmt: skip
     curve._show(answer, study)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 15 and len(set(lines)) == len(lines), lines
+    assert len(lines) <= 15 and len(set(lines)) == len(lines) and max(map(len, lines)) <= 80, lines
+    zcdp = next(line for line in lines if line.startswith("zCDP composition: n* like k^"))
+    assert "; theorem k^0.51, k^0.5 up to logs" in zcdp and any(
+        line.startswith("+: all trials spent") for line in lines
+    )
+
+
+@pytest.mark.parametrize("name", ["demo", "exponents"])
+def test_curves_fit_eighty_columns(name, root, capsys, monkeypatch):
+    """A line for each bracket, however the learners are called: their names may take several lines."""
+    monkeypatch.setenv("COLUMNS", "80")
+    study = study_of(toml.read_toml(root / f"configs/{name}.toml"), ())
+    stars = [
+        line.labels() | {"n_low": 100_000, "n_high": None, "guarantee_delta": 1e-6, "trials": 10_000, "theorem": 76_938,
+                         "below": 958, "below_by": "packing", "ended": "end of the grid"}
+        for line in study.lines
+    ]  # fmt: skip
+    curve._show_searches({"n_star": stars, "n_within": []}, study, study.search, curve.screen())
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and "all trials spent" not in "".join(lines)
+    assert sum(" (100000, >" in line for line in lines) == len(study.lines)

@@ -129,6 +129,8 @@ def test_stumps_of_a_table_with_texts_from_a_file_of_flags(people, tmp_path, cap
     status, out, err = run(capsys, "predict", tmp_path / "out" / "learned.json", new, "--json")
     answer = json.loads(out)
     assert status == 0 and answer["predictions"] == {"ill": [1, 0]} and answer["moved"]["city"] == 1, err
+    status, _, err = run(capsys, "predict", tmp_path / "out" / "learned.json", new)
+    assert status == 0 and "city: 1 texts count as none of the categories\n" in err and "bound" not in err
 
 
 def test_too_many_categories(tmp_path):

@@ -89,6 +89,20 @@ def test_other_classes_over_a_cube(rows, capsys):
     assert (status, len(json.loads(out)["concepts"]) if status == 0 else err) == (0, 2)
 
 
+@pytest.mark.parametrize(("concepts", "learner", "bits"), [
+    ("Conjunctions", "ConjunctionLearner(literals=2, rounds=2)", 2), ("Parities", "ParityLearner", 3),
+])  # fmt: skip
+def test_a_class_that_is_too_large_to_list(rows, capsys, concepts, learner, bits):
+    """Its learner needs no list: only the comparison without privacy is left out, and the answer says so."""
+    flags = ("--features", *NAMES, "--target", "label", "--bounds", *BOUNDS, "--bits", bits, "--trials", 2)
+    status, out, err = run(capsys, "learn", rows[0], *flags, "--concepts", concepts, "--learner", learner, "--json")
+    assert status == 0, err
+    answer = json.loads(out)
+    assert {"error_private", "error_epsilon_10"} < {*answer["concepts"][0]} and "error_not_private" not in out
+    (said,) = [text for text in answer["warnings"] if text.startswith("no learner without privacy is compared, ")]
+    assert "dimension" in said
+
+
 @pytest.mark.parametrize(("flags", "message"), [
     (("--bits", 16), "bits: expected at most 10 for 3 features"), (("--bits", 2, "--flip", "a"), "flip: expected none"),
     (("--bits", 2, "--box", 0, 0, 1, 1), "box: expected none"),

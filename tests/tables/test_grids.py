@@ -63,6 +63,7 @@ def test_several_lines_and_a_shape():
         (["a=1:0"], [], "low < high"),
         (["a=0:nan"], [], "low < high"),
         (["a=0:inf"], [], "low < high"),
+        (["a=2020-01-01:2021-01-01"], [], "a date is a number of days, in the table and in its bounds"),
         (["a"], [], "name=low:high"),
         (["c=0:1"], [], "categories or flip"),
         (["a=0:1"], ["b"], "categories or flip"),

@@ -155,6 +155,28 @@ def test_classes_and_hypotheses_from_outside(monkeypatch):
     np.testing.assert_array_equal(again.predict([np.array([17.9, 18, 29.9, 30])])[:, 0], [False, True, True, False])
 
 
+@dataclass(frozen=True)
+class Backwards(Thresholds):
+    """Calls its rule with the ends in the wrong order."""
+
+    def describe(self, hypothesis, rule=lambda first, last: f"{first} to {last}"):
+        return [rule(last, 0) for last in range(1, 1 + len(hypothesis.concept))]
+
+
+def test_a_description_of_no_range_is_refused():
+    """It was printed as "0 everywhere", which a class says itself."""
+    backwards = Backwards(LINE.domain)
+    with pytest.raises(InputError, match=r"first <= last < 65, got rule\(1, 0\)"):
+        Learned(ERM(backwards), of([3]), LINE, ("p",)).rules()
+    with pytest.raises(InputError, match=r"first <= last < 65, got rule\(1, 0\)"):
+        learned.check_rules(backwards, LINE)
+    for beyond in ((0, 65), (-1, 3)):
+        with pytest.raises(InputError, match="first and the last element"):
+            LINE.range(*beyond)
+    for fine in (Thresholds(LINE.domain), Points(LINE.domain), Intervals(LINE.domain)):
+        learned.check_rules(fine, LINE)
+
+
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "learned.json"
     with pytest.raises(InputError, match="check the path"):

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from textwrap import indent
 from typing import Any
 
 from dpjax import audit, evidence
@@ -15,6 +16,7 @@ from dpjax.audit.watch import Watch, unwatched
 from dpjax.cli.arguments.audit import AuditCommand
 from dpjax.cli.commands.audit_target import blamed, own_target
 from dpjax.cli.commands.audit_tracing import traced
+from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer, Table, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -83,7 +85,13 @@ def run(command: AuditCommand) -> Answer:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
                 seed = audit.seed_of(name_of_row(target, budget), command.seed)
-                reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed), alive))
+                try:
+                    reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed), alive))
+                except KeyboardInterrupt:  # what is audited is shown all the same
+                    if not reports:
+                        raise
+                    answer["status"] = Status.INTERRUPTED
+                    break
                 answer = {
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
                     "confidence": command.confidence, "asked": _asked(command, name, privacy),
@@ -109,6 +117,8 @@ def run(command: AuditCommand) -> Answer:
             for report in reports:
                 printed.add_row(*_row(report))
             out.print(printed)
+            if answer["left"]:
+                out.print(f"interrupted: {answer['left']} of {len(todo)} claims are not audited")
             out.print(together(command.confidence), highlight=False)
         else:
             out.print(str(reports[0]), markup=False, highlight=False)
@@ -252,9 +262,10 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
 
 
 def markdown(reports: list[Report]) -> str:
-    """A Markdown table with one row per claim."""
+    """A Markdown table with one row per claim; below, a single report, or those of refuted claims, as it is printed."""
     lines = ["# Privacy audit", "", "| " + " | ".join(_HEADINGS) + " | evidence |", "|---" * (len(_HEADINGS) + 1) + "|"]
     lines += ["| " + " | ".join([*_row(report), report.grounds]) + " |" for report in reports]
+    lines += [f"\n{indent(str(report), '    ')}" for report in reports if report.violated or len(reports) == 1]
     return "\n".join(lines) + "\n"
 
 

@@ -22,6 +22,7 @@ from dpjax.experiments.run.items import first_items
 from dpjax.experiments.run.run import prepare, run_shard
 from dpjax.experiments.run.run import run as measure
 from dpjax.experiments.run.work import Rules, Worker, threads_for
+from dpjax.experiments.statistics.sequential_search import TRIALS_SPENT
 from dpjax.experiments.store.records import shard_of
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.study.clusters import check_cluster, cluster
@@ -86,7 +87,7 @@ def _show(answer: dict[str, Any], study: Study) -> None:
     if search is None and answer["points"]:
         console.print(_success(answer["points"]))
     for line in dict.fromkeys(_growth(answer, study)):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=False)
     for failure in answer["failures"]:
         at = "search" if failure["n"] is None else f"n = {failure['n']}"
         what = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {at}"
@@ -104,46 +105,50 @@ def _show_searches(answer: dict[str, Any], study: Study, search: Search, console
     stars, good = answer["n_star"], 1 - float(study.accuracy.beta)
     within, ends = f"n within gamma = {search.gamma:g}, not n*", ("fails_at", "passes_at")
     title, ends = (study.title or "Samples needed: n*", ("n_low", "n_high")) if stars else (within, ends)
-    rows = Printed(title=title, show_edge=False)
-    headings = "learner", "k", "epsilon", f"({ends[0]}, {ends[1]}]", "theorem", "no private learner below", "trials"
-    for heading in (*headings, "ended"):
-        rows.add_column(heading, justify="left" if heading in ("learner", "ended") else "right")
+    rows = Printed(title=title, box=None, pad_edge=False)
+    for heading in ("learner", "k", "epsilon", f"({ends[0]}, {ends[1]}]", "theorem", "below", "trials"):
+        rows.add_column(heading, justify="left" if heading == "learner" else "right")
     shown = []
     for star in stars or answer["n_within"]:
         low = star[ends[0]] if star[ends[0]] is not None else f"<{search.n_min}"
         high = star[ends[1]] if star[ends[1]] is not None else f">{search.n_max}"
         bounds = ("-" if star[name] is None else star[name] for name in ("theorem", "below"))
         epsilon = "-" if star["guarantee_delta"] is None else f"{star['epsilon']:g}"
-        cells = star["learner"], star["k"], epsilon, f"({low}, {high}]", *bounds, star["trials"], star["ended"]
-        shown.append(tuple(map(str, cells)))
+        trials = f"{star['trials']}{'+' * (star['ended'] == TRIALS_SPENT)}"
+        shown.append((star["learner"], str(star["k"]), epsilon, f"({low}, {high}]", *map(str, bounds), trials))
     for row in dict.fromkeys(shown):  # a learner that is not private is the same at every epsilon
         rows.add_row(*row)
     console.print(rows)
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=False)
+
+    if any(row[-1].endswith("+") for row in shown):
+        say("+: all trials spent before the search came down to one step of its grid")
     least = f"at least {good:g}" if stars else f"above {good - search.gamma:g}"
-    console.print(
-        f"with confidence {search.confidence:g} each: success is below {good:g} at {ends[0]} and {least} at {ends[1]}",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    say(f"confidence {search.confidence:g} each: success is below {good:g} at {ends[0]}, {least} at {ends[1]}")
     for name in dict.fromkeys(star["below_by"] for star in stars if star["below_by"] is not None):
-        kind = "agnostic " * bool(study.task.noise)
-        console.print(f"no {kind}private learner below, on every distribution: {name}", highlight=False)
+        say(f"below: no {'agnostic ' * bool(study.task.noise)}private learner on every distribution; {name}")
     for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
                        ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
         if any(star[end] is None for star in stars):
-            console.print(words)
+            say(words)
 
 
 def _growth(answer: dict[str, Any], study: Study) -> Iterator[str]:
     """How n* grows with k, over the fitted k and, if these are others, over all k."""
-    free = {star["learner"] for star in answer["n_star"] if star["guarantee_delta"] is None}
+    stars = answer["n_star"]
+    free = {star["learner"] for star in stars if star["guarantee_delta"] is None}
+    single = len({star["epsilon"] for star in stars}) == 1
+    every = {end(star["k"] for star in stars) for end in (min, max) if stars}
     everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
     for fit in (*answer["exponents"], *everywhere):
-        name = fit["learner"] if fit["learner"] in free else f"{fit['learner']}, epsilon {fit['epsilon']:g}"
+        name = fit["learner"] if single or fit["learner"] in free else f"{fit['learner']}, epsilon {fit['epsilon']:g}"
         slope, low, high = (f"{fit[end]:.2f}".replace("-0.00", "0.00") for end in ("slope", "low", "high"))
-        claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
-        theorem = "" if fit["theorem"] is None else f" (the theorem's numbers: {fit['theorem']:.2f}{claim})"
-        text = f"{name}: n* grows like k to the {slope} [{low}, {high}] for k = {fit['k_from']} ... {fit['k_to']}"
-        yield text + theorem.replace("-0.00", "0.00")
+        logs = "" if fit["claimed"] is None else f", k^{fit['claimed']:g} up to logs"
+        theorem = "" if fit["theorem"] is None else f"; theorem k^{fit['theorem']:.2f}{logs}"
+        over = "" if {fit["k_from"], fit["k_to"]} == every else f" for k = {fit['k_from']} ... {fit['k_to']}"
+        yield f"{name}: n* like k^{slope} [{low}, {high}]{over}" + theorem.replace("-0.00", "0.00")
 
 
 def _success(points: list[dict[str, Any]]) -> Printed:

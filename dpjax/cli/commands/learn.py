@@ -4,8 +4,10 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import jax
 import numpy as np
 
 from dpjax import baselines
@@ -15,7 +17,7 @@ from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.cli.parsing import declared
 from dpjax.concepts import Cube, Hypothesis, Thresholds, areas
-from dpjax.core import checks
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file, require_new
 from dpjax.core.types import Accuracy, Neighboring, Privacy
@@ -28,7 +30,7 @@ from dpjax.learners.columns import for_concepts
 from dpjax.papers.pages import about
 from dpjax.tables import columns, grids, places, warn
 from dpjax.tables.constant import Constant
-from dpjax.tables.learned import Learned
+from dpjax.tables.learned import Learned, check_rules
 from dpjax.tables.reading import Form, header
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
@@ -51,10 +53,21 @@ class _Asked:
     seed: int
     unproved: str
 
+    @cached_property
+    def refused(self) -> str:
+        """Why the class does not list its concepts, although it has a method for this; empty if it does."""
+        concepts = self.learner.concepts
+        try:
+            if hasattr(concepts, "pieces"):
+                jax.eval_shape(baselines.ERM(concepts).learn, keys.root(0), self.data.sample(), None)
+        except InputError as error:
+            return str(error)
+        return ""
+
     def measured(self) -> tuple[dict[str, np.ndarray], Hypothesis]:
         """Held-out errors of the learner, its baselines and the best constant, and the hypotheses from all rows."""
         concepts, done = self.learner.concepts, 0
-        with_erm = hasattr(concepts, "pieces")
+        with_erm = hasattr(concepts, "pieces") and not self.refused
         runs = 1 + self.trials * (1 if with_erm else 2)
 
         def finished(trials: int) -> None:
@@ -110,7 +123,9 @@ def run(command: LearnCommand) -> Answer:
             return ""
         return f"if {'the category means 0' if text else 'large values mean 1'}, give --flip for the feature"
 
-    warnings = [*filter(None, [asked.unproved]), *data.notes, *needed.warnings(rows), *warn.of_errors(told, advice)]
+    alone = f"no learner without privacy is compared, {asked.refused}" if asked.refused else ""
+    warnings = [*filter(None, [asked.unproved, alone]), *data.notes, *needed.warnings(rows)]
+    warnings += warn.of_errors(told, advice)
     answer = {
         **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
         "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
@@ -154,6 +169,8 @@ def _asked(command: LearnCommand) -> _Asked:
         raise InputError("table", "at least two rows, one to hold out", str(rows), "check the file")
     within = within.knowing(concepts=concepts, k=k)
     learner = _learner(command, within, k)
+    if placing.rule is not None and not placing.cube:
+        check_rules(concepts, placing)
     if data.own_points:
         columns.require_own_points(learner)
     if command.out is not None:

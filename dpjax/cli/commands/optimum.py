@@ -8,6 +8,7 @@ from dpjax.attacks.optimum import Optimum, databases_of, exact_success, goal_of,
 from dpjax.audit.watch import Watch
 from dpjax.cli.arguments.optimum import OptimumCommand
 from dpjax.cli.class_of import class_of
+from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer, Table, console
 from dpjax.concepts import Finite
 from dpjax.concepts.listing import matrix_of
@@ -42,7 +43,7 @@ def run(command: OptimumCommand) -> Answer:
     for n in command.n:
         databases_of(goal, n, privacy, relation)  # a size that is refused ends the command before any is solved
     rows: list[dict[str, Any]] = []
-    errors: dict[int, Exception] = {}
+    errors: dict[int, BaseException] = {}
     for n in command.n:
         try:
             with Estimate() as estimate:
@@ -53,6 +54,9 @@ def run(command: OptimumCommand) -> Answer:
             rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
         except (InputError, MemoryError) as error:  # the other sizes are solved all the same
             errors[n] = error
+        except KeyboardInterrupt:  # what is solved is shown all the same
+            errors |= dict.fromkeys(command.n[command.n.index(n) :], KeyboardInterrupt("interrupted"))
+            break
     if not rows:
         raise next(iter(errors.values()))
     failures = [{"n": n, "error": str(error) or type(error).__name__} for n, error in errors.items()]
@@ -60,6 +64,8 @@ def run(command: OptimumCommand) -> Answer:
         "concepts": len(goal.table), "elements": goal.elements, "hypotheses": goal.sizes[0],
         "relation": command.relation, "rows": rows, "failures": failures, "failed": len(failures),
     }  # fmt: skip
+    if any(isinstance(error, KeyboardInterrupt) for error in errors.values()):
+        answer["status"] = Status.INTERRUPTED
     return answer, lambda: _show(command, answer)
 
 

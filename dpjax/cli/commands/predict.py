@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import pyarrow.csv
 from dpjax.cli.arguments.predict import PredictCommand
 from dpjax.cli.output import Answer
 from dpjax.core.files import replace_file, require_new
+from dpjax.core.logs import plain
 from dpjax.tables import learned
 from dpjax.tables.columns import placed
 from dpjax.tables.reading import Form, complete, opened
+
+_CLIPPED = "values outside the bounds count as the nearest bound"
 
 
 def run(command: PredictCommand) -> Answer:
@@ -28,7 +32,7 @@ def run(command: PredictCommand) -> Answer:
     labels = model.predict(values)
     full = np.zeros((len(whole), len(model.names)), bool)
     full[whole] = labels
-    predictions = {name: pa.array(full[:, j].astype(np.int8), mask=~whole) for j, name in enumerate(model.names)}
+    predictions = {plain(name): pa.array(full[:, j].astype(np.int8), mask=~whole) for j, name in enumerate(model.names)}
     number = "row" if "row" not in predictions else "row number"  # CSV readers skip empty lines
     written = pa.table({number: pa.array(np.arange(1, len(whole) + 1)), **predictions})
     answer: dict[str, Any] = {
@@ -38,11 +42,11 @@ def run(command: PredictCommand) -> Answer:
         "ones": dict(zip(model.names, labels.sum(axis=0).tolist(), strict=True)),
     }  # fmt: skip
     if command.out is None:
-        answer["predictions"] = {name: written[name].to_pylist() for name in model.names}
+        answer["predictions"] = {name: written[plain(name)].to_pylist() for name in model.names}
     else:
         replace_file(command.out, _csv(written))
         answer["files"] = [str(command.out)]
-    return answer, lambda: _show(answer, written)
+    return answer, lambda: _show(answer, written, placing.categories)
 
 
 def _csv(table: pa.Table) -> bytes:
@@ -51,15 +55,16 @@ def _csv(table: pa.Table) -> bytes:
     return buffer.getvalue()
 
 
-def _show(answer: dict[str, Any], table: pa.Table) -> None:
+def _show(answer: dict[str, Any], table: pa.Table, texts: Container[str]) -> None:
+    """texts: the columns of texts."""
     if "files" not in answer:
         print(_csv(table).decode(), end="", flush=True)
     notes = [f"{name}: 1 in {count} of {answer['rows']} rows" for name, count in answer["ones"].items()]
-    notes += [f"{name}: {count} values outside the bounds count as the nearest one, or as none of the categories"
+    notes += [f"{name}: {count} {'texts count as none of the categories' if name in texts else _CLIPPED}"
               for name, count in answer["moved"].items() if count]  # fmt: skip
     if answer["missing"]:
         notes.append(f"no prediction for {answer['missing']} rows with missing values")
     if answer["positive"] is not None:
         notes.append(f"1 is {answer['positive']!r}")
     notes += [f"written: {path}" for path in answer.get("files", ())]
-    print(*notes, sep="\n", file=sys.stderr if "files" not in answer else sys.stdout)
+    print(*map(plain, notes), sep="\n", file=sys.stderr if "files" not in answer else sys.stdout)

@@ -46,9 +46,9 @@ def run(command: TrialCommand) -> Answer:
     study = study_of(replace(command, n=()))
     listed = _of_lines(study) if alone else []
     if listed:
-        line, n = study.lines[0], _first_size(study, command.config)
+        line, (n, why) = study.lines[0], _first_size(study, command.config)
         answer, show = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
-        return _with_list(listed, "", answer | _stored(command.config, answer), show)
+        return _with_list(listed, "", answer | _stored(command.config, answer), show, f", n = {n}: {why}")
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
     choice = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
@@ -81,22 +81,25 @@ def _of_lines(study: Study) -> list[dict[str, Any]]:
     return [{name: one.labels()[name] for name in names} | {"n": sizes} for one in study.lines]
 
 
-def _first_size(study: Study, path: Path) -> int:
-    """The smallest sample size of the first line; of a search the smallest measured one, else the smallest of all."""
+def _first_size(study: Study, path: Path) -> tuple[int, str]:
+    """A sample size of the first line, and why this one: of a search n_high if a result has it, else the smallest."""
     if study.n != "search":
-        return study.n[0]
+        return study.n[0], "the first of the study"
     labels = study.lines[0].labels()
     with suppress(InputError):
-        points = Result.load(path).data["points"]
-        if sizes := [row["n"] for row in points if labels.items() <= row.items()]:
-            return min(sizes)
-    return (study.search or Search()).n_min
+        for row in Result.load(path).data["n_star"]:
+            if labels.items() <= row.items() and row["n_high"] is not None:
+                return row["n_high"], "n_high of its bracket"
+    return (study.search or Search()).n_min, "where its search begins, since no bracket with an n_high is here"
 
 
 def _with_list(
-    listed: list[dict[str, Any]], script: str, answer: dict[str, Any], show: Callable[[], None]
+    listed: list[dict[str, Any]], script: str, answer: dict[str, Any], show: Callable[[], None], size: str = ""
 ) -> Answer:  # fmt: skip
-    """The answer with the list of what could be chosen, if nothing was; the trial is of the first."""
+    """The answer with the list of what could be chosen, if nothing was; the trial is of the first.
+
+    size: the sample size of the trial and the reason for it, if the study has several.
+    """
     if not listed:
         return answer, show
 
@@ -109,7 +112,7 @@ def _with_list(
         screen().print(rows)
         if script:
             screen().print(f"the figure again, in a checkout of dpjax: python {script}")
-        screen().print("a trial of the first:")
+        screen().print(f"a trial of the first{size}")
         show()
 
     return answer | {"listed": listed}, shown

@@ -21,6 +21,8 @@ from dpjax.core.checks import InputError
 _State = tuple[int, int, tuple[int, ...]]  # see _Plan
 TRIALS = 10_000
 """Default number of trials of a search."""
+TRIALS_SPENT = "trials spent"
+"""How a search ended that left numbers of rows undecided."""
 _SMALLEST = 1e-250  # below it betainc loses digits and then underflows, and the continued fraction is used
 
 
@@ -179,7 +181,7 @@ def search(
         elif test.decision == "pass":
             high = index
     inner = low >= 0 and high < len(points)
-    ended = "trials spent" if high - low > 1 else "one step" if inner else "end of the grid"
+    ended = TRIALS_SPENT if high - low > 1 else "one step" if inner else "end of the grid"
     ends = None if low < 0 else points[low], None if high == len(points) else points[high]
     visits = tuple(Visit(test.n, test.successes, test.trials, test.decision) for test in tests.values())
     return Bracket(*ends, 1 - error, beta, gamma, ended, visits, spent)

@@ -183,12 +183,8 @@ class Sweep:
         checks.instance("accuracy", self.accuracy, Accuracy, "write Accuracy(alpha, beta)")
         checks.accuracy(self.accuracy.alpha, self.accuracy.beta)
         checks.delta(self.delta)
-        for name, low, high in (
-            ("seed", 0, 2**32 - 1),
-            ("trials", 1, 2**32),
-            ("points", 1, 1000),
-            ("fit_from", 1, 2**16),
-        ):
+        ranges = ("seed", 0, 2**32 - 1), ("trials", 1, 2**32), ("points", 1, 1000), ("fit_from", 1, 2**16)
+        for name, low, high in ranges:
             checks.integer(name, getattr(self, name), low, high)
         if self.search is not None:
             checks.instance("search", self.search, Search, "write Search(n_max=...)")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import dpjax as dp
 from dpjax import cli
+from dpjax.cli.commands import trial as command
 from dpjax.core import wide
+from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.n_star import end_of
@@ -111,6 +114,26 @@ def test_what_is_no_trial_is_said(words, says, root, capsys):
     given = [word.format(demo=root / "configs" / "demo.toml") for word in words]
     assert cli.main(["trial", *given]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_trial_of_a_search_says_which_n_it_took(tmp_path, monkeypatch, capsys):
+    """n_high of the bracket if a result has one, else the smallest n of the search."""
+    study = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n="search")
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[task]\nconcepts = "Points(2**20)"\ndistribution = "heavy(4, 0.2)"\n[learners]\npoint = "PointLearner"\n'
+        "[sweep]\nk = [3]\nepsilon = 6.0\ndelta = 1e-3\nalpha = 0.15\nbeta = 0.1\n"
+    )
+    assert cli.main(["trial", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "a trial of the first, n = 16: where its search begins, since no bracket with an n_high is here" in said
+    row = study.lines[0].labels() | {"n_low": 30, "n_high": 33}
+    others = row | {"k": 5, "n_high": 7}, row | {"n_high": None}
+    for rows, found in (((*others, row), 33), (others, 16)):
+        monkeypatch.setattr(Result, "load", lambda path, rows=rows: SimpleNamespace(data={"n_star": rows}))
+        assert command._first_size(study, path)[0] == found
+    fixed = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n=[60, 9])
+    assert command._first_size(fixed, path)[0] == fixed.n[0]
 
 
 def test_the_key_of_a_trial_is_public():
