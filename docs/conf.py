@@ -26,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_codeautolink",
     "book",
+    "tutorials",
     "executed",
 ]
 exclude_patterns = ["_build", "_ext", "_static", "_templates", "**/figures/*.md"]

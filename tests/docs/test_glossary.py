@@ -14,7 +14,7 @@ ROLE = re.compile(r"\{term\}`([^`<]*?)(?: ?<([^`>]+)>)?`")
 def texts():
     for path in sorted(DOCS.rglob("*.md")):
         yield path, path.read_text()
-    for path in sorted(DOCS.rglob("*.ipynb")):
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text())["cells"]
         yield path, "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
@@ -43,7 +43,7 @@ def test_notebooks_have_links_that_every_reader_of_notebooks_shows():
     """A role of the site, such as {term}, is raw text in Jupyter and on GitHub."""
     pages = [(path.name, text) for path, text in texts() if path.suffix == ".ipynb"]
     assert not [(name, found) for name, text in pages for found in re.findall(r"\{[\w:-]+\}`[^`]*`", text)]
-    assert sum(text.count("](../glossary.md)") for _, text in pages) > 60
+    assert sum(text.count("](../docs/glossary.md)") for _, text in pages) > 60
 
 
 def test_explain_pages_refer_to_the_glossary():

@@ -76,7 +76,7 @@ ELSEWHERE = {"LocalCluster": "distributed"}
 
 
 def tutorials(root):
-    return sorted((root / "docs/learn").glob("*.ipynb"))
+    return sorted((root / "notebooks").glob("*.ipynb"))
 
 
 def code_of(root):

@@ -198,12 +198,12 @@ WITHOUT_AUDIT = {"cluster", "someone_elses_trial"}
 
 
 def cells(root, name):
-    found = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"]
+    found = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
     return [cell for cell in found if cell["cell_type"] == "code"]
 
 
 def test_each_notebook_is_named_here(root):
-    assert sorted(path.stem for path in (root / "docs/learn").glob("*.ipynb")) == sorted(NAMES)
+    assert sorted(path.stem for path in (root / "notebooks").glob("*.ipynb")) == sorted(NAMES)
 
 
 def test_the_index_has_a_card_for_each_and_the_titles_agree(root):
@@ -213,7 +213,7 @@ def test_the_index_has_a_card_for_each_and_the_titles_agree(root):
     cards = dict(re.findall(r"\{grid-item-card\} (.*)\n:link: (\w+)\n", index))
     assert sorted(cards.values()) == sorted(NAMES)
     for title, name in cards.items():
-        first = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"][0]
+        first = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"][0]
         assert first["source"][0] == f"# {title}\n"
 
 
@@ -230,10 +230,10 @@ def test_quickstart_begins_with_the_cell_of_the_readme(root):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_it_links_to_exists(root, name):
-    found = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"]
+    found = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
     text = "".join("".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown")
     linked = re.findall(r"\]\(([^)]*)\)", text)
-    assert linked and not [path for path in linked if not (root / "docs/learn" / path.partition("#")[0]).exists()]
+    assert linked and not [path for path in linked if not (root / "notebooks" / path.partition("#")[0]).exists()]
 
 
 @pytest.mark.slow
