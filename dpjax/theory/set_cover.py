@@ -91,7 +91,7 @@ def realizable(
     left = beta - of_noise - of_missed
     above, below = _noise(rounds, of_noise, scale, offset) if scale else (0.0, 0.0)
     gains_most = log(alpha / share) + log1p(-share) - log1p(-alpha) if share else 0.0  # the best t, whatever it costs
-    more = gains_most * _TIMES if 0 < gains_most < coefficient else []
+    more = gains_most * _TIMES if 0 < gains_most < coefficient else ()
     parts = []
     for t in (*(coefficient * _TIMES), *_EXPONENTS, *more):
         grown = np.maximum(1.0, t / coefficient * weights)  # by how much a nat of each round counts
