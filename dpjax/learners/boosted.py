@@ -12,14 +12,15 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import Split, composed, require_composition, split
-from dpjax.accounting.subsampling import with_replacement, with_replacement_base
+from dpjax.accounting.subsampling import with_replacement
 from dpjax.concepts.base import ConceptClass, columns_of
 from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
+from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
 from dpjax.theory import boosting as theory
@@ -121,8 +122,9 @@ class Boosted(OfClass):
         """For n rows, by default the theorem's number."""
         rounds, draws, rows = self._chosen(privacy, accuracy, n)
         least = self._least(accuracy, rows)
-        part = self._round(privacy, rounds)
-        one = self.learner.plan(self._weak(part, draws, least), self._goal(accuracy, rounds), draws)
+        part, goal = self._round(privacy, rounds), self._goal(accuracy, rounds)
+        weak = budget_for(self.learner, self._weak(part, draws, least), goal, draws)
+        one = self.learner.plan(weak, goal, draws)
         shrink = down(exp(-self._rate))
         return BoostedPlan(one, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
 
@@ -191,15 +193,14 @@ class Boosted(OfClass):
         spends: Spends = "approximate" if self.learner.spends == "approximate" else "pure"
         return split(float(privacy.epsilon), float(privacy.delta), rounds, self.composition, spends)
 
-    def _weak(self, part: Split, draws: int, least: int) -> Privacy:
-        return Privacy(*with_replacement_base(part.epsilon, part.delta, draws, mass=capped_mass(least)))
+    def _weak(self, part: Split, draws: int, least: int) -> list[Privacy]:
+        return budgets_of_draws(self.learner, Privacy(part.epsilon, part.delta), draws, mass=capped_mass(least))
 
     def _goal(self, accuracy: Accuracy, rounds: int) -> Accuracy:
         return Accuracy(0.5 - self.gamma, float(accuracy.beta) / (2 * rounds))
 
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int, int]:
         """(rounds, draws, rows that the plan is for): n, or the least number for which the theorem holds."""
-        epsilon, delta, *_ = host_numbers(privacy, accuracy)
         rounds = self._turns(accuracy) if self.rounds is None else self.rounds
         if rounds > MOST_ROUNDS:
             advice = "take a larger gamma or alpha, or fewer rounds"
@@ -212,9 +213,9 @@ class Boosted(OfClass):
                 if n >= rows:
                     return rounds, draws, checks.integer("n", n, 0)
         goal, part = self._goal(accuracy, rounds), self._round(privacy, rounds)
-        tried = [self.draws] if self.draws is not None else [
-            self.learner.sample_size(Privacy(spent * epsilon, delta), goal) for spent in _SPENT
-        ]  # fmt: skip
+        tried = [self.draws] if self.draws is not None else numbers_tried(
+            self.learner, _SPENT, privacy, Privacy(part.epsilon, part.delta), goal
+        )  # fmt: skip
         theorem = n is None
         if theorem:
             self._require_theorem(rounds, accuracy)
@@ -223,7 +224,7 @@ class Boosted(OfClass):
             least = self._least(accuracy, rows)
             if theorem and not self._generalizes(rows, draws, rounds, accuracy):
                 return False
-            return self.learner.sample_size(self._weak(part, draws, least), goal) <= draws
+            return are_enough(self.learner, self._weak(part, draws, least), goal, draws)
 
         rows, draws = fewest_rows(tried, enough)
         return rounds, draws, rows if n is None else checks.integer("n", n, 0)

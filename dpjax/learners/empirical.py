@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.subsampling import with_replacement, with_replacement_base
+from dpjax.accounting.subsampling import with_replacement
 from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
@@ -18,6 +18,7 @@ from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner, require_learner
 from dpjax.learners.columns import for_concepts
+from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
 from dpjax.theory.search import fewest_rows
@@ -82,7 +83,8 @@ class EmpiricalLearner(OfLearner):
             if n is not None and n >= self.sample_size(privacy, accuracy):
                 accuracy = _halves(accuracy)
         draws, least = self._chosen(privacy, accuracy, n)
-        one = self.learner.plan(self._part(privacy, least, draws), accuracy, draws)
+        part = budget_for(self.learner, budgets_of_draws(self.learner, privacy, draws, least), accuracy, draws)
+        one = self.learner.plan(part, accuracy, draws)
         return EmpiricalPlan(one, whole(draws), whole(least), bucket(draws))
 
     @property
@@ -125,20 +127,16 @@ class EmpiricalLearner(OfLearner):
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)
         return max(general, self.empirical_sample_size(privacy, _halves(accuracy)))
 
-    def _part(self, privacy: Privacy, rows: int, draws: int) -> Privacy:
-        return Privacy(*with_replacement_base(float(privacy.epsilon), float(privacy.delta), draws, rows))
-
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int]:
         """(draws, rows that the plan is for): n, or the least n for which the bound on the empirical error holds."""
-        epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-        tried = [self.draws] if self.draws is not None else [
-            self.learner.sample_size(Privacy(spent * epsilon, delta), accuracy) for spent in _SPENT
-        ]  # fmt: skip
-        if n is not None and len(tried) == 1:
-            return tried[0], checks.integer("n", n, 1)
+        if n is not None and self.draws is not None:
+            return self.draws, checks.integer("n", n, 1)
+        tried = [self.draws] if self.draws is not None else numbers_tried(
+            self.learner, _SPENT, privacy, privacy, accuracy
+        )  # fmt: skip
 
         def enough(draws: int, rows: int) -> bool:
-            return self.learner.sample_size(self._part(privacy, rows, draws), accuracy) <= draws
+            return are_enough(self.learner, budgets_of_draws(self.learner, privacy, draws, rows), accuracy, draws)
 
         rows, draws = fewest_rows(tried, enough)
         return draws, rows if n is None else checks.integer("n", n, 1)

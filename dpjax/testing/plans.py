@@ -127,7 +127,7 @@ def sample_sizes_move_the_right_way(subject: LearnerUnderTest) -> str:
     base = size()
     require(isinstance(base, int) and base >= 1, "a whole number >= 1", short(base), "return an int: math.ceil")
     for name, tighter, looser in (
-        ("epsilon", 0.5, 2.0), ("alpha", 0.05, 0.2), ("beta", 0.01, 0.5), ("delta", 1e-12, 1e-3)
+        ("epsilon", 0.5, 2.0), ("epsilon", 0.5, 64.0), ("alpha", 0.05, 0.2), ("beta", 0.01, 0.5), ("delta", 1e-12, 1e-3)
     ):  # fmt: skip
         more, less = size(**{name: tighter}), size(**{name: looser})
         given = f"{more}, {base}, {less} at {name} = {tighter}, {1e-6 if name == 'delta' else 0.1}, {looser}"

@@ -90,8 +90,10 @@ def realizable(
     of_noise, of_missed = (beta / 2 if scale else 0.0), (beta / 20 if missed else 0.0)
     left = beta - of_noise - of_missed
     above, below = _noise(rounds, of_noise, scale, offset) if scale else (0.0, 0.0)
+    gains_most = log(alpha / share) + log1p(-share) - log1p(-alpha) if share else 0.0  # the best t, whatever it costs
+    more = gains_most * _TIMES if 0 < gains_most < coefficient else ()
     parts = []
-    for t in (*(coefficient * _TIMES), *_EXPONENTS):
+    for t in (*(coefficient * _TIMES), *_EXPONENTS, *more):
         grown = np.maximum(1.0, t / coefficient * weights)  # by how much a nat of each round counts
         gain, over = -log1p(alpha * expm1(-t)) - t * share, grown[grown > 1] - 1
         noise = np.maximum(t, coefficient - t * (weights - 1)).sum() * above / k + t * (1 - share) * below

@@ -1,5 +1,6 @@
 """Bounds of the set cover: sums of exponentials, rows beside what may be lost; more of anything costs rows."""
 
+import itertools
 import math
 
 import numpy as np
@@ -84,6 +85,12 @@ def test_a_tiny_missed_mass_costs_nearly_nothing():
     base = theory.realizable(130, 4, 13, 0.1, 0.1, 0.1)
     rows = [theory.realizable(130, 4, 13, 0.1, 0.1, 0.1, 0.0, 0.0, mass) for mass in (1e-300, 1e-18, 1e-16, 1e-12)]
     assert base < rows[0] <= rows[1] <= rows[2] <= rows[3] < 1.01 * base
+
+
+def test_a_larger_coefficient_needs_no_more_rows():
+    """The grid of exponents followed the coefficient, so that 11046 rows became 11083."""
+    rows = [theory.realizable(5.35e26, 3, 10, 1.2**i, 0.1, 0.1) for i in range(-20, 20)]
+    assert all(one >= other for one, other in itertools.pairwise(rows))
 
 
 @pytest.mark.parametrize("attempt", [
