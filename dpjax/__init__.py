@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpjax import mechanisms as mechanisms
     from dpjax import tables as tables
     from dpjax import testing as testing
-    from dpjax.advice.ask import ask as ask
+    from dpjax.advice.answer import ask as ask
     from dpjax.advice.race import Measure as Measure
     from dpjax.baselines import ERM as ERM
     from dpjax.concepts import Conjunctions as Conjunctions
@@ -100,7 +100,7 @@ _NOUNS = {
     "database",
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
-    "dpjax.advice.ask": "ask",
+    "dpjax.advice.answer": "ask",
     "dpjax.experiments.sweep.setting": "Setting trial_key",
     "dpjax.experiments.sweep.task": "Task",
     "dpjax.experiments.sweep.sweep": "Search",

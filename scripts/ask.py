@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpjax.advice.ask import Asked, ask
+from dpjax.advice.answer import Asked, ask
 from dpjax.advice.race import Entry, Measure
 from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, PointSets, Thresholds, tree_generators
 from dpjax.core.types import Accuracy, Privacy

@@ -8,7 +8,7 @@ from dpjax.core import html
 from dpjax.core.screen import WIDE, Screen, Table
 
 if TYPE_CHECKING:
-    from dpjax.advice.ask import Asked
+    from dpjax.advice.answer import Asked
 
 
 def text(found: "Asked") -> str:

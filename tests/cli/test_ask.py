@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dpjax import cli
-from dpjax.advice.ask import ask
+from dpjax.advice.answer import ask
 from dpjax.advice.race import Measure
 from dpjax.advice.workloads import hard_tasks
 from dpjax.concepts import Domain, Points

@@ -1,7 +1,7 @@
 """The page of `dpjax ask`: which choices count as the best, and what its tables say."""
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.advice.ask import Asked
+from dpjax.advice.answer import Asked
 from dpjax.advice.race import Entry, Goal, Star
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.sweep.lower_bounds import LowerBound

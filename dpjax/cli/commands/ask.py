@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpjax.advice.ask import Asked, ask
+from dpjax.advice.answer import Asked, ask
 from dpjax.advice.race import Measure
 from dpjax.advice.text import show
 from dpjax.cli.arguments.ask import AskCommand
