@@ -4,20 +4,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpjax.core import checks
-from dpjax.experiments.config.to_spec import study_spec
-from dpjax.experiments.results.result import Result
-from dpjax.experiments.run.cells import TileEngine
-from dpjax.experiments.run.progress import Progress
-from dpjax.experiments.run.reproduce import Reproduced, reproduce
-from dpjax.experiments.run.run import run
-from dpjax.experiments.run.work import Rules
 from dpjax.experiments.store.capacity import CAPACITY_LIMIT
-from dpjax.experiments.study.remote import taking
-from dpjax.experiments.study.toml import arguments_of, read_toml
 from dpjax.experiments.sweep.sweep import Sweep
+
+if TYPE_CHECKING:  # what runs a study, and reads it, is imported when it does: pydantic, pyarrow and others
+    from dpjax.experiments.results.result import Result
+    from dpjax.experiments.run.cells import TileEngine
+    from dpjax.experiments.run.progress import Progress
+    from dpjax.experiments.run.reproduce import Reproduced
+    from dpjax.experiments.run.work import Rules
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,9 +39,10 @@ class Study(Sweep):
     """
 
     def run(
-        self, out: str | Path, *, engine: TileEngine | None = None, progress: Progress | None = None,
-        quiet: bool = False, rules: Rules | None = None, executor: Executor | None = None, imports: Sequence[str] = (),
-    ) -> Result:  # fmt: skip
+        self, out: str | Path, *, engine: "TileEngine | None" = None, progress: "Progress | None" = None,
+        quiet: bool = False, rules: "Rules | None" = None, executor: Executor | None = None,
+        imports: Sequence[str] = (),
+    ) -> "Result":  # fmt: skip
         """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
 
         Run it again after an interruption to go on. Points that raise are among the result's failures.
@@ -60,24 +59,36 @@ class Study(Sweep):
 
         InputError where the folder cannot be used.
         """
+        from dpjax.experiments.run.run import run
+        from dpjax.experiments.run.work import Rules
+        from dpjax.experiments.study.remote import taking
+
         take = None if executor is None else taking(self, Path(out), tuple(imports), rules or Rules())
         return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, executor=executor, take=take)
 
-    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Reproduced:
+    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> "Reproduced":
         """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
+        from dpjax.experiments.run.reproduce import reproduce
+
         setting = replace(self.line(learner, k, epsilon).setting, n=checks.integer("n", n, 1, CAPACITY_LIMIT))
         return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
+        from dpjax.experiments.config.to_spec import study_spec
+
         return study_spec(self)
 
 
 def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
     """The study of a TOML file. imports: modules of its own classes and learners, which are imported."""
+    from dpjax.experiments.study.toml import read_toml
+
     return study_of(read_toml(path), imports)
 
 
 def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
     """A study from nested tables, as a TOML file or `Study.to_dict` has them; errors name the key."""
+    from dpjax.experiments.study.toml import arguments_of
+
     return Study(**arguments_of(data, imports))
