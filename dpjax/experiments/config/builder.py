@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+import dpjax
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -93,7 +94,7 @@ class PersonsFault(InputError):
 
 def own_frames(error: BaseException) -> str:
     """The traceback without the frames of dpjax and of Python's import system."""
-    package = str(Path(__file__).parents[1])
+    package = str(Path(dpjax.__file__).parent)
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith((package, "<frozen importlib"))

@@ -181,7 +181,7 @@ with Engine() as machine:
 
 
 def run(out, cache):
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "JAX_COMPILATION_CACHE_DIR": str(cache)}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3]), "JAX_COMPILATION_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, "-c", RUN, str(out)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -24,7 +24,7 @@ from dpjax.experiments.store import cell_file as module
 from dpjax.experiments.store.canonical import canonical, native
 from dpjax.experiments.store.store import BrokenCell, Cell, Status, Store, cell_hash, versions
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 CONFIG = {"learner": "points", "n": 128, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "tile": 512, "device": "cpu:cpu"}
 FILE_LIMIT = 20_000
 

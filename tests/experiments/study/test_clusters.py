@@ -87,7 +87,7 @@ def test_the_overhead_of_a_local_cluster(tmp_path, monkeypatch, cells, limit):
     for n in range(1, cells + 1):
         (faults / f"slow-{n}").write_text("1")
     monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     with cluster("local", workers=2) as executor:
         fast.study(cells).run(tmp_path / "out", executor=executor, imports=("tests.experiments.fast",), quiet=True)
     told = Records(tmp_path / "out")

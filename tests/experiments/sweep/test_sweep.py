@@ -188,7 +188,7 @@ def test_a_point_that_fails_is_a_record_and_the_others_go_on(fault, tmp_path, ma
     record = result.data["failures"][0]
     said = {"raises": "RuntimeError: a planner that stumbles", "memory": "MemoryError: a buffer"}[fault]
     assert said in record["error"]
-    assert "test_study.py" in record["traceback"]
+    assert "test_sweep.py" in record["traceback"]
     computed = machine.trials
     again = study.run(tmp_path, engine=machine, quiet=True)
     assert machine.trials == computed and again.data == result.data, "only what failed is tried again"
