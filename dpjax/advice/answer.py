@@ -92,7 +92,7 @@ def ask(
       learners, only, imports: further learners, names of public ones, modules; see `candidates.candidates`.
       tasks: by name, tasks of the class; by default `workloads.workloads`.
       neighboring: the relation of all guarantees.
-      measure: how n* is measured, `racing.Measure`; by default it is not.
+      measure: how n* is measured, `race.Measure`; by default it is not.
       tell: receives a line about each learner that is measured.
 
     Returns: the learners that are private for this budget and relation, and why the others are not.

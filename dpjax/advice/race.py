@@ -32,7 +32,7 @@ class Star:
 
     n_low None: no n was found to be too small. n_high None: no n up to ``most``, the largest one tried, was found to be
     enough. It is wrong with probability at most 1 - confidence. trials: those of all tasks. ended: of the search on
-    ``task``, see `search.Bracket`.
+    ``task``, see `sequential_search.Bracket`.
     """
 
     task: str
@@ -85,8 +85,8 @@ class Entry:
 class Measure:
     """How n* is measured.
 
-    trials: the most of a search, so for each learner and task. confidence: of a bracket, as in `search.search`. n_max:
-    the largest n. within: learners are searched up to this multiple of the best
+    trials: the most of a search, so for each learner and task. confidence: of a bracket, as in
+    `sequential_search.search`. n_max: the largest n. within: learners are searched up to this multiple of the best
     upper end so far, >= 1; what is not enough there has a lower end only. seed: root of all keys. store: a folder, from
     which the same question takes its trials when it is asked again; None for a temporary one.
     """

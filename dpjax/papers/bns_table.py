@@ -153,8 +153,8 @@ def measure(
 ) -> dict[str, Any]:  # fmt: skip
     """The brackets of n* along the axis and the exponent fitted through those with both ends; JSON-ready.
 
-    limit: the largest n. trials: of each search, see `search.search`. error: of all brackets of the row together.
-    say: called with the value at hand.
+    limit: the largest n. trials: of each search, see `sequential_search.search`. error: of all brackets of the row
+    together. say: called with the value at hand.
     """
     grid, points = geometric_grid(4, limit, STEP), []
     guesses: list[tuple[int, int]] = []
@@ -190,7 +190,8 @@ def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, c
 
 
 def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, Any] | None:
-    """`models.SumExponent` of the closed brackets, JSON-ready, with the claimed exponent's nearest curve as "claim".
+    """`exponent_models.SumExponent` of the closed brackets, JSON-ready, with the claimed exponent's nearest curve as
+    "claim".
 
     points: of `measure`. error: of each bracket, also of those that are not closed: which ones are follows the trials.
     None with fewer than three closed brackets.

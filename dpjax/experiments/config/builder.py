@@ -250,7 +250,7 @@ class Builder:
             ) from error
 
     def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
-        """What `spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
+        """What `to_spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
         if isinstance(value, list):
             return tuple(self._literal(f"{name}[{i}]", one) for i, one in enumerate(value))
         if not isinstance(value, Mapping):

@@ -50,7 +50,7 @@ def _other(error: Exception) -> InputError:
 
 
 def require_tables(data: Any) -> None:
-    """InputError unless the tables of a configuration have the parts that `build.Builder` reads, of their types, and
+    """InputError unless the tables of a configuration have the parts that `builder.Builder` reads, of their types, and
     its arrays and bytes need little memory together. Nothing is unpacked."""
     size = _size("configuration", data, False)
     if size > _MOST_BYTES:

@@ -19,7 +19,7 @@ _JSON = (bool, int, str)
 
 
 def spec_of(value: Any, name: str = "value") -> Any:
-    """JSON-ready, for `build.Builder.build`, which takes every part of it literally.
+    """JSON-ready, for `builder.Builder.build`, which takes every part of it literally.
 
     Dataclasses and named tuples are {"use": path, "fields": {...}}, enums {"enum": path, "member": name}, arrays
     packed, functions and classes {"name": path}, sets {"set": [...]}, floats that JSON lacks {"float": text}.
@@ -84,7 +84,7 @@ def study_spec(study: Any) -> dict[str, Any]:
 
 
 def setting_spec(setting: Any) -> dict[str, Any]:
-    """One point, for `config.setting_of`: its task and learner as tables, beside its numbers."""
+    """One point, for `toml.setting_of`: its task and learner as tables, beside its numbers."""
     own = {field.name: getattr(setting, field.name) for field in fields(setting)}
     return own | {"task": task_spec(setting.task), "learner": spec_of(setting.learner, "learner")}
 

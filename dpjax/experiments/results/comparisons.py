@@ -63,8 +63,8 @@ def brackets_at(
 
     With probability ``confidence`` for each curve, all its alphas together: success is below 1 - beta at n_low, and at
     all smaller n of the curve, and above it at n_high. None where the curve does not show it. Learners were planned for
-    their own alpha. Errors are known to within a bin of the grid, see `errors`: an alpha between two edges counts as
-    the smaller one, which is ``at_most``.
+    their own alpha. Errors are known to within a bin of the grid, see `error_bins`: an alpha between two edges counts
+    as the smaller one, which is ``at_most``.
     """
     checks.probability("confidence", confidence)
     alphas = [checks.probability("alpha", alpha) for alpha in alphas]

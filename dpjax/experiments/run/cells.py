@@ -107,7 +107,7 @@ class Cells:
         return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
 
     def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
-        """The first ``trials`` trials, one byte each, see `errors`. Whole blocks are computed and stored.
+        """The first ``trials`` trials, one byte each, see `error_bins`. Whole blocks are computed and stored.
 
         Raises InputError if an error is not a number in [0, 1].
         """

@@ -73,7 +73,7 @@ class Engine:
 
     @property
     def device_kind(self) -> str:
-        """Of its devices, see `machine.identity_of`."""
+        """Of its devices, see `device.identity_of`."""
         return self._kind
 
     @property

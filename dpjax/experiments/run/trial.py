@@ -23,7 +23,7 @@ class Point:
     """The traced numbers of one point of a study.
 
     identity: ``uint32[2]``, what the trials' keys are derived from. n: ``int32[]``. plan: the learner's.
-    bounds: ``uint32[edges + 1, 2]``, see `masses.limits`.
+    bounds: ``uint32[edges + 1, 2]``, see `error_mass.limits`.
     """
 
     identity: Array | np.ndarray
@@ -57,7 +57,7 @@ class Trial:
     capacity: int = 1
 
     def __call__(self, key: Array, task: Task, point: Point) -> Array:
-        """``uint8[]``: the bin of the largest of the k errors, see `errors`; an integer, independent of the batch."""
+        """``uint8[]``: the bin of the largest of the k errors, see `error_bins`; the same in any batch."""
         return self.byte(self.run(key, task, point), point)
 
     def byte(self, outcome: Outcome, point: Point) -> Array:

@@ -119,7 +119,7 @@ def _versions(text: str) -> dict[str, str]:
 
 
 def outcomes_of(rows: Rows) -> NDArray[np.uint8]:
-    """The outcomes of trials, see `errors`; BrokenCell for rows without them."""
+    """The outcomes of trials, see `error_bins`; BrokenCell for rows without them."""
     found = rows.get("outcome")
     if found is None or found.dtype != np.uint8 or not error_bins.are_outcomes(found):
         given = "no column outcome" if found is None else f"outcomes of type {found.dtype}, or beyond the last bin"
@@ -130,7 +130,7 @@ def outcomes_of(rows: Rows) -> NDArray[np.uint8]:
 def _broken(path: Path, why: str) -> BrokenCell:
     return BrokenCell(
         "store", "a whole cell file", f"{path}: {why}",
-        "run again with --repair, or move the file away; the next `curve` or `work` computes the cell again",
+        "run again with --repair, or move the file away; the next `curve` computes the cell again",
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class Study(Sweep):
         quiet: bool = False, rules: "Rules | None" = None, executor: Executor | None = None,
         imports: Sequence[str] = (),
     ) -> "Result":  # fmt: skip
-        """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
+        """Measures everything that is not stored yet in the folder ``out``, and returns a `result.Result`.
 
         Run it again after an interruption to go on. Points that raise are among the result's failures.
 
@@ -74,7 +74,7 @@ class Study(Sweep):
         return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
+        """The study as a configuration, JSON-ready: `study.study_of` builds it again."""
         from dpjax.experiments.config.to_spec import study_spec
 
         return study_spec(self)

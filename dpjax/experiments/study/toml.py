@@ -136,7 +136,7 @@ class SweepTable(_Model):
 
 
 class SearchTable(_Model):
-    """The search for n*; defaults are those of `study.Search`. With sample sizes ``n`` given there is no search unless
+    """The search for n*; defaults are those of `sweep.Search`. With sample sizes ``n`` given there is no search unless
     this table is there."""
 
     n_min: Annotated[Whole | None, _ROWS] = None
@@ -248,7 +248,7 @@ def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, 
 
 
 def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
-    """One point of a figure, as `spec.setting_spec` wrote it."""
+    """One point of a figure, as `to_spec.setting_spec` wrote it."""
     require_tables(data)
     table = _read(PointTable, data)
     builder = Builder(tuple(imports))

@@ -65,7 +65,7 @@ class Setting:
 
     @cached_property
     def code(self) -> tuple[Any, ...]:
-        """The learner's classes and functions, see `identity.code_of`."""
+        """The learner's classes and functions, see `describe.code_of`."""
         return code_of(self.learner)
 
     def below(self, guarantee: Guarantee | None) -> LowerBound | None:

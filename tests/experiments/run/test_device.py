@@ -176,7 +176,7 @@ host_devices(8)
 from tests.experiments import fast
 with Engine() as machine:
     fast.study(40, trials=1000).run(sys.argv[1], engine=machine, quiet=True)
-    print(json.dumps([device.programs, device.compiled, list(device.tiles_of.values())]))
+    print(json.dumps([machine.programs, machine.compiled, list(machine.tiles_of.values())]))
 """
 
 
