@@ -56,45 +56,6 @@ def replace_file(path: Path, data: Any) -> None:
         raise failure(error, path) from error
 
 
-def add_file(path: Path, data: bytes) -> bool:
-    """Creates ``path`` with this content if there is no such file; returns whether it did.
-
-    Of several processes one succeeds. The file has its whole content from the start, by a hard link to a temporary
-    file; where the file system has no hard links, an exclusive creation is used, and others may see it empty for a
-    moment. It survives the end of the process, but need not survive a loss of power.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary_beside(path)
-        try:
-            _write(temporary, memoryview(data), sync=False)
-            return _linked(temporary, path)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            if error.errno not in _UNSUPPORTED:
-                raise
-        finally:
-            temporary.unlink(missing_ok=True)
-        try:
-            _write(path, memoryview(data), sync=False)
-        except FileExistsError:
-            return False
-        return True
-    except OSError as error:
-        raise failure(error, path) from error
-
-
-def _linked(temporary: Path, path: Path) -> bool:
-    """Hard-links the file; over a network the call may report an error although the link was made."""
-    try:
-        os.link(temporary, path)
-    except OSError:
-        if os.stat(temporary).st_nlink != 2:
-            raise
-    return True
-
-
 def is_name(path: Path | str | os.PathLike[str]) -> bool:
     """Whether the system can have a file of this name: of encodable characters, none of them null."""
     try:

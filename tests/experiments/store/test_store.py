@@ -19,7 +19,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpjax.core.checks import InputError
-from dpjax.core.files import add_file
 from dpjax.experiments.store import cell_file as module
 from dpjax.experiments.store.canonical import canonical, native
 from dpjax.experiments.store.store import BrokenCell, Cell, Status, Store, cell_hash, versions
@@ -392,17 +391,10 @@ def test_file_systems_without_synced_directories_or_links_work(tmp_path, monkeyp
             raise OSError(errno.EINVAL, "fsync of a directory")
         real(descriptor)
 
-    def link(*_):
-        raise OSError(errno.EOPNOTSUPP, "no hard links")
-
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "link", link)
     with Store(tmp_path) as store:
         store.write(CONFIG, counts(3))
         assert same(store.read(CONFIG), counts(3))
-    assert add_file(tmp_path / "once", b"first")
-    assert not add_file(tmp_path / "once", b"second")
-    assert (tmp_path / "once").read_bytes() == b"first"
 
 
 def test_full_disk_is_said_and_costs_nothing(tmp_path):
