@@ -308,7 +308,7 @@ def _compiled(one: Callable, room: int, block: int, numbers: Any) -> Callable:
     return jax.jit(run).lower(keys.per_index(keys.root(0), CHUNK), data, numbers).compile()
 
 
-_DRAWING = ("concepts/plane.py", "concepts/polygons.py", "core/random.py", "core/keys.py", "experiments/task.py")
+_DRAWING = ("concepts/plane.py", "concepts/polygons.py", "core/random.py", "core/keys.py", "experiments/sweep/task.py")
 _TRAINING = ("baselines/dp_sgd.py",)
 _COVERING = ("learners/polygons.py", "learners/covering.py", "mechanisms/cover/*.py", "mechanisms/cover/lines/*.py",
              "accounting/cover/*.py", "core/integers.py")  # fmt: skip

@@ -50,7 +50,7 @@ which is the smallest number without recursive and joint quantiles, whose proofs
 """
 MIDDLE = f"""
 "works from": the smallest n, on a grid of ratio 2^(1/4) below the proved number, at which at most {MOST_FAILURES} of
-{DATABASES * RUNS} runs fail in each of 16 families of databases (`experiments.hard.hard_splits`, uniform, constant,
+{DATABASES * RUNS} runs fail in each of 16 families of databases (`hard_tasks.hard_splits`, uniform, constant,
 adjacent values, nested, clusters, ...); "then fails on": the family that failed at the next smaller n; "ms": the time
 of one run at this n (one core, after compilation). At 256 and 1024 bits only the two that compete there.
 

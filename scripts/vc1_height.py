@@ -49,7 +49,7 @@ Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bit
 (docs/proofs/deepest-rows.md). Bracket: (n_low, n_high] of n*; with confidence 0.95 success is below {1 - BETA:g} at
 n_low and at least {1 - BETA:g} at n_high ([what a
 bracket says](../explain/bracket.md)). It is measured on two distributions: with only one good threshold, and
-`experiments.hard.gapped_thresholds`, the hardest for the proof. Success at the planned n: there, in {{trials}} trials,
+`hard_tasks.gapped_thresholds`, the hardest for the proof. Success at the planned n: there, in {{trials}} trials,
 with the exact interval at confidence 0.95. Slack: planned n over the upper end of the larger bracket.
 
 """

@@ -41,7 +41,7 @@ proper learner's planned numbers are several times what it needs on these trees.
 Written by `scripts/vc1_proper.py`: epsilon = {EPSILON:g}, delta = {DELTA:g},
 beta = {BETA:g}, exponential median. The improper learner (`ImproperVC1`) returns a node of the class's tree, which need
 not be a concept of the class; the proper one (`ProperVC1`) spends a part of its rows on that node and the others on the
-way down to a concept. Distribution (`experiments.hard.hard_tree`): an improper node has to be found, and
+way down to a concept. Distribution (`hard_tasks.hard_tree`): an improper node has to be found, and
 all of its children but one (as many as the mass allows) have error above alpha.
 
 At the planned n, alpha = {ALPHA:g}. Success with its exact interval at confidence 0.95; claimed {1 - BETA:g}. In the
@@ -50,7 +50,7 @@ class: number of hypotheses that are concepts of the class, in as many new trial
 """
 MIDDLE = f"""
 Measured n*, over alpha. Wide: `prefixes(2, c)`, with the largest number of wrong children and one more, one choice.
-Long: `caterpillar(c, 1)` of improper nodes, `experiments.hard.hard_chain`, c - 1 choices one after the other, each of
+Long: `caterpillar(c, 1)` of improper nodes, `hard_tasks.hard_chain`, c - 1 choices one after the other, each of
 them between two children of which one is wrong. Brackets, each right with probability 0.95: success is below
 {1 - BETA:g} at the lower end and at least {1 - BETA:g} at the upper one.
 
