@@ -11,15 +11,15 @@ _IN_TEXT = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*):(?=[A-Za-z_])")
 
 def modules(config: Any) -> list[str]:
     """The modules outside of dpjax that a configuration names and --import takes."""
-    return sorted(filter(_importable, _found(config)))
+    return sorted(filter(_importable, _named(config)))
 
 
 def imports(config: Any) -> str:
     """The flag that imports these modules; a comment if --import does not take the name of one."""
-    found = sorted(_found(config))
-    if odd := [name for name in found if not _importable(name)]:
+    names = sorted(_named(config))
+    if odd := [name for name in names if not _importable(name)]:
         return f"    # cannot run: --import takes no module of the name {', '.join(map(ascii, odd))}"
-    return "".join(f" {name}" for name in ("--import", *found)) if found else ""
+    return "".join(f" {name}" for name in ("--import", *names)) if names else ""
 
 
 def command(*parts: Any, config: Any = None) -> str:
@@ -42,17 +42,17 @@ def _importable(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
 
 
-def _found(config: Any) -> set[str]:
+def _named(config: Any) -> set[str]:
     """The modules outside of dpjax that a configuration names, in a text before the colon of each name."""
     task, learners = _table(config, "task"), _table(config, "learners")
     texts = [task.get("concepts"), task.get("distribution"), *learners.values(), *_texts(config)]
-    found = set()
+    names = set()
     for text in texts:
         if type(text) is str:
             head, _, rest = text.partition("(")
             module, colon, _ = head.partition(":")
-            found |= {*([module] if colon else ()), *_IN_TEXT.findall(rest)}
-    return {name for name in found if name.split(".")[0] not in ("dpjax", "__main__")}
+            names |= {*([module] if colon else ()), *_IN_TEXT.findall(rest)}
+    return {name for name in names if name.split(".")[0] not in ("dpjax", "__main__")}
 
 
 def _texts(part: Any) -> Iterator[Any]:

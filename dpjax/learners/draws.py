@@ -20,14 +20,14 @@ def numbers_tried(
     whole: the budget of one run on draws.
     """
     spent = [*(multiple * float(privacy.epsilon) for multiple in multiples), *_USUAL]
-    found = [learner.sample_size(Privacy(each, float(privacy.delta)), goal) for each in spent]
+    sizes = [learner.sample_size(Privacy(each, float(privacy.delta)), goal) for each in spent]
     if learner.spends == "approximate":
         epsilon, delta = float(whole.epsilon), float(whole.delta)
         for each in spent:
             with suppress(InputError):  # a delta that is 0 in float32
                 left = min(0.5, scaled_delta(delta, each, epsilon, 1.0))  # by `with_replacement_base`
-                found.append(learner.sample_size(Privacy(each, left), goal))
-    return [*dict.fromkeys(found)]
+                sizes.append(learner.sample_size(Privacy(each, left), goal))
+    return [*dict.fromkeys(sizes)]
 
 
 def budgets_of_draws(

@@ -24,19 +24,19 @@ CENTERS = (1.0, 1e-6, 0.1, 0.1), (16.0, 1e-3, 0.3, 0.4)
 
 def sizes(learner, name, center):
     """Sizes on a grid of one number; infinity where no number of rows is enough."""
-    found = []
+    series = []
     for value in GRIDS[name]:
         numbers = dict(zip(GRIDS, center, strict=True)) | {name: value}
         try:
             budget, goal = Privacy(numbers["epsilon"], numbers["delta"]), Accuracy(numbers["alpha"], numbers["beta"])
-            found.append(learner.sample_size(budget, goal))
+            series.append(learner.sample_size(budget, goal))
         except NoTheoremError:
-            found.append(math.inf)
-    return found
+            series.append(math.inf)
+    return series
 
 
-def falls(found):
-    return all(one >= other for one, other in itertools.pairwise(found))
+def falls(series):
+    return all(one >= other for one, other in itertools.pairwise(series))
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -45,8 +45,8 @@ def test_no_sample_size_grows(case, name):
     if isinstance(getattr(learner, "sanitizer", None), PointCounts) and name == "epsilon":
         pytest.skip("above epsilon = 32 more values reach its threshold than are kept, and its bound grows")
     for center in CENTERS[: 1 if name in EXCEPT.get(type(learner), ()) else 2]:
-        found = sizes(learner, name, center)
-        assert falls(found), (name, center, found)
+        series = sizes(learner, name, center)
+        assert falls(series), (name, center, series)
 
 
 BITS = dp.Points(dp.Domain(2**20))
@@ -59,8 +59,8 @@ BITS = dp.Points(dp.Domain(2**20))
 ], ids=["empirical", "empirical-delta", "boosted", "boosted-improper", "boosted-optimal"])  # fmt: skip
 def test_learners_on_draws_need_no_more_rows_at_a_larger_budget(learner):
     """At multiples of a large epsilon they needed e^epsilon rows: 2031 at epsilon 1, but 4939976 at 64."""
-    found = [learner.sample_size(Privacy(2.0**i, 1e-6), Accuracy(0.2, 0.1)) for i in range(-4, 9)]
-    assert falls(found), found
+    series = [learner.sample_size(Privacy(2.0**i, 1e-6), Accuracy(0.2, 0.1)) for i in range(-4, 9)]
+    assert falls(series), series
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 64.0])
@@ -69,8 +69,8 @@ def test_the_plan_of_draws_keeps_the_theorem_and_the_budget(inner, epsilon):
     """The inner learner has its sample size at the budget of its plan, which may be less than all of epsilon."""
     learner, privacy, accuracy = EmpiricalLearner(inner), Privacy(epsilon, 1e-6), Accuracy(0.2, 0.1)
     plan = learner.plan(privacy, accuracy)
-    own = inner.guarantee(plan.one)
-    grown = Privacy(own.epsilon * (1 + 1e-6), own.delta * (1 + 1e-4))  # leaves are rounded down to float32
+    spent = inner.guarantee(plan.one)
+    grown = Privacy(spent.epsilon * (1 + 1e-6), spent.delta * (1 + 1e-4))  # leaves are rounded down to float32
     assert inner.sample_size(grown, accuracy) <= int(plan.draws)
     whole = learner.guarantee(plan)
     assert whole.epsilon <= epsilon and whole.delta <= 1e-6
