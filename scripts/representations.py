@@ -75,7 +75,7 @@ alpha = .3, beta = .1 the printed construction has N = {printed_count} and n = {
 ## Are they representations?
 
 The least probability that a family has a function within the error, over the concepts and distributions of
-`experiments.representing`, exactly or with an interval at confidence 0.999 for all of them at once. "Claimed" is one
+`papers.represented`, exactly or with an interval at confidence 0.999 for all of them at once. "Claimed" is one
 minus the failure in the proof.
 
 """

@@ -43,7 +43,7 @@ class Learner(Protocol):
     fewer trials are put in one tile. ``for_concepts(k)``: the corresponding learner of k concepts; without it k
     independent runs are composed. ``exponent_of_k``: the power of k in the theorem's sample size, without logarithms.
     ``candidates(concepts, k)``, a classmethod: the learners of a class that are worth comparing, such as one for each
-    method; see `experiments.candidates`.
+    method; see `advice.candidates`.
     ``own_points`` (bool): whether ``x`` may have one column of elements per concept. ``hard_rows`` (int): the number of
     rows from which on `hard_neighbors` reaches all parts of the learner, 1 by default; audits include so many rows.
     ``proper`` (bool): whether hypotheses are concepts of the class.

@@ -23,8 +23,8 @@ def test_modules_that_no_flag_takes_are_left_out(odd):
     for config in ({"learners": {"a": f"{odd}:Mine", "b": "Independent(own.two:Mine)"}},
                    {"learners": {"a": {"use": f"{odd}:Mine", "arguments": [{"use": "own.two:Mine"}]}}}):  # fmt: skip
         assert modules(config) == ["own.two"]
-        words = command("work", Path("r"), config=config)
+        words = command("curve", Path("r"), config=config)
         line, comment = words.split("    # cannot run: ")
-        assert line == "dpjax work r" and ascii(odd) in comment and "\n" not in words and "\x1b" not in words
+        assert line == "dpjax curve r" and ascii(odd) in comment and "\n" not in words and "\x1b" not in words
     plain = {"task": {"concepts": "Points(16)"}, "learners": {"a": "own.one:Mine(of.two:X)", "b": "dpjax.x:Y"}}
     assert imports(plain) == " --import of.two own.one" and imports(None) == ""

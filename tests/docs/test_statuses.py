@@ -62,7 +62,7 @@ def left(folder, monkeypatch):
         return tiles(*arguments)
 
     monkeypatch.setattr(Engine, "tiles", signaled)
-    return ["work", str(folder), "--alone"]
+    return ["curve", str(folder), "--out", str(folder), "--shard", "0/1"]
 
 
 def interrupted(folder, monkeypatch):

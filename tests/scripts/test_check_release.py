@@ -12,7 +12,7 @@ from packaging.version import Version
 from dpjax.experiments.store.canonical import series_of
 
 MODULES = ["dpjax/__init__.py", "dpjax/core/keys.py"]
-DATA = ["dpjax/py.typed", "dpjax/templates/slurm/submit.sh"]
+DATA = ["dpjax/py.typed", "dpjax/papers/theorems/bgs.toml"]
 METADATA = """\
 Metadata-Version: 2.4
 Name: dpjax
@@ -67,8 +67,8 @@ def test_a_whole_wheel_passes(release, tree):
 @pytest.mark.parametrize(
     ("names", "extra", "size", "says"),
     [
-        ([*MODULES, "dpjax/templates/slurm/submit.sh"], [], 0, "lacks dpjax/py.typed"),
-        ([*MODULES, "dpjax/py.typed"], [], 0, r"lacks .*submit\.sh"),
+        ([*MODULES, "dpjax/papers/theorems/bgs.toml"], [], 0, "lacks dpjax/py.typed"),
+        ([*MODULES, "dpjax/py.typed"], [], 0, r"lacks .*bgs\.toml"),
         ([*DATA, "dpjax/__init__.py"], [], 0, r"lacks .*keys\.py"),
         (MODULES + DATA, ["tests/conftest.py"], 0, "tests/conftest.py.*does not have"),
         (MODULES + DATA, [], 5 * 2**20, "bytes, more than"),
