@@ -20,7 +20,7 @@ _SECONDS = 1.0
 
 
 def run(command: StatusCommand) -> Answer:
-    """Lists requested, measured and failed curves, what runs, the store's cells and trials, and broken files."""
+    """Lists requested, measured and failed curves, the store's cells and trials, and broken files."""
     with Store(command.out, read_only=True) as store:
         found = store.status(None if command.check else _SECONDS)
     answer: dict[str, Any] = {"cells": found.cells, "trials": found.trials, "broken": list(found.broken)}
