@@ -27,6 +27,7 @@ USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sa
 FLOOR = (
     "logs",
     "checks",
+    "compilers",
     "host",
     "html",
     "commands",

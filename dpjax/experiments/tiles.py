@@ -57,7 +57,7 @@ def sizes_of(device: Any) -> Sizes:
     if device.platform == "cpu":
         return CPU
     cells = _power_of_two((memory_of(device) or 0) // _BYTES_PER_CELL, _LEAST_DEVICE, _MOST_DEVICE)
-    return Sizes(4 * cells, cells, 1 << 14, 1 << 12, 16)
+    return Sizes(4 * cells, cells, 1 << 14, 1 << 12, 4)
 
 
 def tile_shape(trial: Trial, device: Any = None) -> tuple[int, int]:
