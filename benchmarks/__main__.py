@@ -1,4 +1,7 @@
-"""``python -m benchmarks [ROW ...] [--quick] [--json] [--roofline [--beside FILE]]``: prints the rows."""
+"""``python -m benchmarks [ROW ...] [--quick] [--json] [--roofline [--beside FILE]]``: prints the rows.
+
+``python -m benchmarks accelerator --out FOLDER`` measures every learner on a GPU.
+"""
 
 import argparse
 import json
@@ -6,13 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ROWS, roofline, run
+from benchmarks import ROWS, accelerator, roofline, run
 from dpjax.core.checks import InputError
 from dpjax.papers.pages import table
 
 
 def main(arguments: list[str]) -> int:
     """Exit status: 0 if every goal is met, 1 if one is missed, 2 if the rows cannot run."""
+    if arguments[:1] == ["accelerator"]:
+        return accelerator.main(arguments[1:])
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description="dpjax beside what one would use instead, or the machine's ceilings.",
         epilog=f"Rows: {' '.join(ROWS)}. Rows of --roofline: {' '.join(roofline.ROWS)}",

@@ -70,8 +70,8 @@ over the class of the bit, and the direct learner is the exponential mechanism o
 - Separate bits: bit i is free at element i, of mass 1.01 alpha / w, and 0 elsewhere, 2^L concepts.
 
 Brackets of n*, each right with probability {1 - ERROR:g}: success is below {1 - BETA:g} at the lower end and at
-least {1 - BETA:g} at the upper one. "Theorem" is the learner's sample size with its constants, for every
-distribution.
+least {1 - BETA:g} at the upper one, "more" where the search found no n that is surely enough. "Theorem" is the
+learner's sample size with its constants, for every distribution.
 
 """
 EXPONENTS = """

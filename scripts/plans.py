@@ -56,9 +56,10 @@ def program(plan: Any) -> tuple[Any, ...]:
     return structure, *((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
 
 
-def learner_of(name: str) -> Any:
-    """One of `CASES`."""
-    kind, k = CASES[name]
+def learner_of(name: str, k: int | None = None) -> Any:
+    """One of `CASES`, by default for its number of concepts."""
+    kind, usual = CASES[name]
+    k = usual if k is None else k
     concepts = Builder().build("concepts", kind, CONCEPTS)
     known = Builder().knowing(concepts=concepts, domain=concepts.domain, k=k)
     return for_concepts(known.build("learner", name, LEARNERS), k)

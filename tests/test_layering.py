@@ -29,6 +29,7 @@ ROOMS = ("identity statistics store", "config sweep results", "run", "study")
 FLOOR = (
     "logs",
     "checks",
+    "compilers",
     "host",
     "html",
     "screen",

@@ -30,7 +30,7 @@ TOPICS = {
     "What no private learner can do": ["optimum", "fingerprinting"],
     "Data and sanitizers": ["hospital", "mwem", "threshold-sanitizers"],
     "Audits": ["corrected-constants", "audits", "audit-power", "planted-bugs"],
-    "Speed and devices": ["benchmarks", "devices"],
+    "Speed and devices": ["benchmarks", "gpu", "devices"],
 }  # fmt: skip
 """Headings of the gallery, and the pages of measurements under each, by the names of their files."""
 ALONE = {

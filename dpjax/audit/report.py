@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import dpjax
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.further import further_of
 from dpjax.core.plain import plain
@@ -89,5 +90,5 @@ class Report:
 
 def versions() -> dict[str, str]:
     """Versions of software that may affect the numbers, besides the target's code."""
-    packages = {name: version(name) for name in ("dpjax", "jax", "numpy", "scipy")}
-    return {**packages, "python": platform.python_version()}
+    packages = {name: version(name) for name in ("jax", "numpy", "scipy")}
+    return {"dpjax": dpjax.__version__, **packages, "python": platform.python_version()}

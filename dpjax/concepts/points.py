@@ -126,9 +126,6 @@ def first_of_each(rows: Array, real: Array) -> Array:
 def _sorted_rows(values: Array, mask: Array, size: int) -> tuple[Array, Array]:
     """Row values ascending with padding last, and the rows' numbers. ``uint64[n]``, ``int32[n]``."""
     index = jnp.arange(mask.shape[0], dtype=jnp.uint32)
-    if size <= 2**32 - 1:  # value and row number fit in one word, and one operand sorts several times faster
-        packed = jnp.where(mask, values, jnp.uint64(2**32 - 1)) << jnp.uint64(32) | index.astype(jnp.uint64)
-        packed = jnp.sort(packed)
-        return packed >> jnp.uint64(32), packed.astype(jnp.uint32).astype(jnp.int32)
-    values, order = wide.sort(values, (index,), real=mask, below=size)
+    bits = max(1, (mask.shape[0] - 1).bit_length())
+    values, order = wide.sort(values, (index,), real=mask, below=size, bits=(bits,))
     return values, order.astype(jnp.int32)

@@ -117,12 +117,8 @@ class Thresholds(OnLine):
         count, size = mask.shape[0], self.domain.size
         with jax.enable_x64(True):
             values = wide.join(x)
-            if size <= 2**63 - 1:  # the label is in the lowest bit: one operand sorts several times faster
-                (packed,) = wide.sort((values << jnp.uint64(1)) | y.astype(jnp.uint64), real=mask, below=2 * size)
-                values, labels = packed >> jnp.uint64(1), (packed & jnp.uint64(1)).astype(bool)
-            else:
-                values, carried = wide.sort(values, (y.astype(jnp.uint32),), real=mask, below=size)
-                labels = carried.astype(bool)
+            values, labels = wide.sort(values, (y.astype(jnp.uint32),), real=mask, below=size, bits=(1,))
+            labels = labels.astype(bool)
             real = jnp.arange(count, dtype=jnp.int32) < jnp.sum(mask, dtype=jnp.int32)
             # cell i contains the thresholds t with exactly the first i rows at or below t
             low = jnp.concatenate([jnp.zeros(1, jnp.uint64), values])

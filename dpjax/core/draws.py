@@ -18,6 +18,7 @@ from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from dpjax.core.checks import InputError
+from dpjax.core.compilers import require_sound
 from dpjax.core.lowered import lowered
 
 Sampler = Callable[[Any, Array], Any]
@@ -38,6 +39,7 @@ def drawn(sample: Sampler) -> Sampler:
 
     @functools.wraps(sample)
     def draw(law: Any, key: Array) -> Any:
+        require_sound(jax.default_backend())
         leaves, tree = jax.tree.flatten(law)
         if any(leaf is law for leaf in leaves):
             raise InputError("law", "a pytree", type(law).__name__, "decorate it: jax.tree_util.register_dataclass")

@@ -65,16 +65,32 @@ def unpack(limbs) -> np.ndarray:
     return out.reshape(array.shape[:-1])
 
 
-def sort(values: Array, carried: tuple[Array, ...] = (), *, real: Array, below: int) -> tuple[Array, ...]:
+def sort(
+    values: Array, carried: tuple[Array, ...] = (), *, real: Array, below: int, bits: tuple[int, ...] = ()
+) -> tuple[Array, ...]:
     """Sorts real ``uint64[n]`` values in ascending order, padding last; ``uint32[n]`` columns are further sort keys.
 
-    below: static; an exclusive upper bound of the values. A single-operand sort is several times faster on a CPU, so
-    padding becomes the largest key if the domain leaves room for it.
+    below: static; an exclusive upper bound of the values. bits: static; the columns are below 2**bits, 32 by default.
+    One operand sorts several times faster than two, so all keys are in one word if they fit, and padding is the largest
+    value of the domain's bits if there is room for it. The values of padding are unspecified.
     """
+    width = sum(bits or (32,) * len(carried))
+    if below < 2 ** (64 - width):
+        key = jnp.where(real, values, jnp.uint64(2 ** (64 - width) - 1))
+        for column, size in zip(carried, bits or (32,) * len(carried), strict=True):
+            key = (key << jnp.uint64(size)) | column.astype(jnp.uint64)
+        return _unpacked(jnp.sort(key), bits or (32,) * len(carried))
     if below < 2**64:
         key = jnp.where(real, values, jnp.uint64(2**64 - 1))
-        if not carried:
-            return (jnp.sort(key),)
         return tuple(jax.lax.sort((key, *carried), num_keys=1 + len(carried)))
     order = (~real).astype(jnp.uint32)
     return tuple(jax.lax.sort((order, values, *carried), num_keys=2 + len(carried))[1:])
+
+
+def _unpacked(key: Array, bits: tuple[int, ...]) -> tuple[Array, ...]:
+    """The value and the columns of words in which they lie side by side."""
+    columns = []
+    for size in reversed(bits):
+        columns.append((key & jnp.uint64(2**size - 1)).astype(jnp.uint32))
+        key = key >> jnp.uint64(size)
+    return key, *reversed(columns)

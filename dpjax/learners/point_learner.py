@@ -141,7 +141,8 @@ def sort_rows(sample: Sample, size: int) -> Sorted:
     real = jnp.arange(sample.capacity, dtype=jnp.int32) < sample.size
     with jax.enable_x64(True):
         columns = tuple(words[:, i] for i in range(words.shape[1]))
-        values, *vectors = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size)
+        bits = tuple(min(32, sample.y.shape[1] - 32 * i) for i in range(words.shape[1]))
+        values, *vectors = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size, bits=bits)
         limbs = wide.split(values)
         new_value = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
     labels = jnp.stack(vectors, axis=-1)

@@ -56,7 +56,7 @@ def sizes_of(device: Any) -> Sizes:
     if device.platform == "cpu":
         return CPU
     cells = _power_of_two((memory_of(device) or 0) // _BYTES_PER_CELL, _LEAST_DEVICE, _MOST_DEVICE)
-    return Sizes(4 * cells, cells, 1 << 14, 1 << 12, 16)
+    return Sizes(4 * cells, cells, 1 << 14, 1 << 12, 4)
 
 
 def tile_shape(trial: Trial, device: Any = None) -> tuple[int, int]:
@@ -115,13 +115,13 @@ def shape_of(arguments: tuple) -> Any:
     return structure, tuple((np.shape(leaf), np.asarray(leaf).dtype.name) for leaf in leaves)
 
 
-def tile_program(trial: Trial, device: Any = None) -> Any:
+def tile_program(trial: Trial, device: Any = None, shape: tuple[int, int] | None = None) -> Any:
     """Jitted: (root key data, task, point, first trial, blocks) -> the outcomes ``uint8[trials]`` of one tile.
 
-    Those of blocks that are not computed are 0. A new function at each call, so that it is traced anew: a learner may
-    have been edited meanwhile.
+    shape: trials of the tile and of a block, by default `tile_shape`. The outcomes of blocks that are not computed are
+    0. A new function at each call, so that it is traced anew: a learner may have been edited meanwhile.
     """
-    size, block = tile_shape(trial, device)
+    size, block = shape or tile_shape(trial, device)
 
     def run(root: Array, task: Task, point: Point, first: Array, blocks: Array) -> Array:
         of_point = keys.of_point(jax.random.wrap_key_data(root, impl="threefry2x32"), point.identity)

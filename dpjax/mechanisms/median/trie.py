@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.core import wide
 from dpjax.mechanisms.median.bits import lcp, middle
 
 
@@ -117,7 +118,10 @@ def embed(rows: Array, n: Array, nodes: Trie, deepest: Array | int, bits: int) -
     real = place < n
     depth = jnp.where(real, lcp(rows, rows[nodes.heavy_leaf()], bits), jnp.int32(-1))
     # padding comes first (depth -1), so that the last K are the deepest; row numbers order equal depths
-    by_depth, order = jax.lax.sort((depth, place), num_keys=2)
+    with jax.enable_x64(True):
+        every, from_zero = jnp.ones(capacity, bool), (depth + 1).astype(jnp.uint64)
+        by_depth, order = wide.sort(from_zero, (place.astype(jnp.uint32),), real=every, below=bits + 2)
+        by_depth, order = by_depth.astype(jnp.int32) - 1, order.astype(jnp.int32)
     cut = jnp.int32(capacity) - jnp.clip(jnp.asarray(deepest, jnp.int32), 0, n)
     least = jnp.minimum(cut, jnp.int32(capacity - 1))
     beyond = (depth > by_depth[least]) | ((depth == by_depth[least]) & (place >= order[least]))

@@ -1,0 +1,45 @@
+"""Refuses a device whose compiler is known to compute integers wrongly."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.core.checks import InputError
+
+_ROWS = (np.arange(343) // np.array([[1], [7], [49]]) % 7 - 3).astype(np.int32)  # all triples of -3, ..., 3
+
+
+def require_sound(platform: str) -> None:
+    """InputError for a platform whose compiler loses the sign of an integer; nothing is compiled for a CPU.
+
+    ptxas of CUDA 12.6 to 13.3 compiles max(max(-a, -b), -c) of int32, for GPUs from compute capability 9.0 on, to one
+    instruction that reads b in place of -b (github.com/pytorch/pytorch/issues/190973). The scores of a mechanism are
+    often negated errors, so its law would be another than the one that is audited. The law's first draw in a process
+    computes the expression once.
+    """
+    if platform != "cpu" and not _sound(platform):
+        raise InputError(
+            "device", "a compiler that keeps the sign of integers",
+            f"one that loses it ({platform}), as ptxas of CUDA 12.6 to 13.3 does",
+            'pip install "nvidia-cuda-nvcc>=13.4", which JAX for CUDA 13 uses, or set JAX_PLATFORMS=cpu',
+        )  # fmt: skip
+
+
+@cache
+def _sound(platform: str) -> bool:
+    with jax.default_device(jax.devices(platform)[0]):
+        found = jax.jit(extremes).lower(*_ROWS).compile()(*_ROWS)  # a call of a jitted function would join a trace
+    return all(np.array_equal(one, right) for one, right in zip(found, extremes_here(), strict=True))
+
+
+def extremes(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """The largest and the smallest of -a, -b and -c."""
+    return jnp.maximum(jnp.maximum(-a, -b), -c), jnp.minimum(jnp.minimum(-a, -b), -c)
+
+
+def extremes_here() -> tuple[np.ndarray, np.ndarray]:
+    """`extremes` of the test's integers by NumPy."""
+    return (-_ROWS).max(axis=0), (-_ROWS).min(axis=0)
