@@ -19,6 +19,7 @@ from benchmarks.accelerator.jobs import Job
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run import tiles
 from dpjax.experiments.run.trial import Trial, point
+from dpjax.experiments.store.capacity import capacity
 from dpjax.testing.samples import task_for
 
 COMPARED = 256  # trials whose outcomes are kept, for a comparison with another device
@@ -35,7 +36,7 @@ class Built:
         learner = learner_of(job.learner, k)
         task = task_for(learner.concepts)
         plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), job.rows)
-        trial = Trial(learner, k, tiles.capacity(job.rows))
+        trial = Trial(learner, k, capacity(job.rows))
         usual = tiles.tile_shape(trial)
         self.k, self.shape = k, usual if job.block is None else (max(job.block, usual[0]), job.block)
         begin = time.perf_counter()
