@@ -349,7 +349,7 @@ def test_learners_of_many_passes_fill_an_accelerator_too():
     def blocks(device):
         return [tiles.tile_shape(Trial(learner, 1, rows), device)[1] for rows in (16, 1024)]
 
-    assert blocks(None) == [1, 1] and blocks(GPU) == [1024, 512]
+    assert blocks(None) == [1, 1] and blocks(GPU) == [1024, 1024]
     for device in (GPU, small):
         assert 2 * max(blocks(device)) * 4.4 * 2**20 < device.memory_stats()["bytes_limit"], "two blocks at once"
 
