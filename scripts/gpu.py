@@ -37,12 +37,11 @@ scripts/gpu.py` from what it measured, which is in `benchmarks/measured`.
 
 - **A study of 11 million trials took 47 seconds**, eight programs compiled among them: two learners of thresholds
   over 2^20, three epsilons, nine n of 200,000 trials each and a search for n\\* (`dpjax curve
-  configs/ten_million.toml`). A CPU of two cores computes 1,000 to 2,000 of these trials a second. The brackets were
-  the same.
-- **Compilation takes most of a short study**: 4 to 26 seconds a program, as on a CPU. A program of the same learner
-  with another epsilon, alpha or n of the same capacity is the same program.
-- **Where it does not pay**: fewer than some ten thousand trials a point, for which the CPU is done before the GPU's
-  program is compiled.
+  configs/ten_million.toml`, which printed `benchmarks/measured/h200-1/study.txt`).
+- **Compilation takes most of a short study**: mostly 4 to 26 seconds a program, as on a CPU. A program of the same
+  learner with another epsilon, alpha or n of the same capacity is the same program.
+- **Where it does not pay**: a study whose trials take a CPU only some seconds, since its programs take as long to
+  compile for a GPU.
 - **Loops wait for the host.** A kernel of a loop whose length depends on the data is launched one by one. For
   `Boosted(KLN)` the device computed 14 of 70 ms: four times as many trials in a block made it five times as fast,
   to 161 times a core. `PolygonLearner` launches 95,000 kernels a block.
@@ -53,10 +52,10 @@ scripts/gpu.py` from what it measured, which is in `benchmarks/measured`.
 the assembler of NVIDIA's toolkit, `ptxas`, compiled max(max(-a, -b), -c) of 32-bit integers to one instruction that
 reads b in place of -b ([reported for PyTorch](https://github.com/pytorch/pytorch/issues/190973)). The largest score
 was wrong, so were the weights, and rejection sampling gave up. The versions of CUDA 12.6, 12.9, 13.0, 13.1, 13.2
-and 13.3 do so for compute capability 9.0 and 10.0; those of 12.0, 12.4, 13.4 and 13.5 do not. A law that is drawn
-so is not the one that was audited. Before its first draw on a device that is no CPU, a process computes the
-expression and refuses a device that gets it wrong (`dpjax.core.compilers`). JAX uses the assembler of the package
-`nvidia-cuda-nvcc`, if it is installed:
+and 13.3 do so for compute capability 9.0, and that of 13.0 for 10.0, too; those of 12.0, 12.4, 13.4 and 13.5 do
+not. A law that is drawn so is not the one that was audited. Before its first draw on a device that is no CPU, a
+process computes the expression and refuses a device that gets it wrong (`dpjax.core.compilers`). JAX uses the
+assembler of the package `nvidia-cuda-nvcc`, if it is installed:
 ```
 pip install "nvidia-cuda-nvcc>=13.4"
 ```

@@ -9,7 +9,7 @@ from jax import Array
 
 from dpjax.core.checks import InputError
 
-_ROWS = (np.arange(343) // np.array([[1], [7], [49]]) % 7 - 3).astype(np.int32)  # all triples of -3, ..., 3
+_TRIPLES = (np.arange(343) // np.array([[1], [7], [49]]) % 7 - 3).astype(np.int32)  # of -3, ..., 3
 
 
 def require_sound(platform: str) -> None:
@@ -17,8 +17,8 @@ def require_sound(platform: str) -> None:
 
     ptxas of CUDA 12.6 to 13.3 compiles max(max(-a, -b), -c) of int32, for GPUs from compute capability 9.0 on, to one
     instruction that reads b in place of -b (github.com/pytorch/pytorch/issues/190973). The scores of a mechanism are
-    often negated errors, so its law would be another than the one that is audited. The law's first draw in a process
-    computes the expression once.
+    often negated errors, so its law would be another than the one that is audited. The expression is computed once in a
+    process, before its first draw.
     """
     if platform != "cpu" and not _sound(platform):
         raise InputError(
@@ -31,8 +31,8 @@ def require_sound(platform: str) -> None:
 @cache
 def _sound(platform: str) -> bool:
     with jax.default_device(jax.devices(platform)[0]):
-        found = jax.jit(extremes).lower(*_ROWS).compile()(*_ROWS)  # a call of a jitted function would join a trace
-    return all(np.array_equal(one, right) for one, right in zip(found, extremes_here(), strict=True))
+        computed = jax.jit(extremes).lower(*_TRIPLES).compile()(*_TRIPLES)  # called by name it would join a trace
+    return np.array_equal(np.stack(computed), expected())
 
 
 def extremes(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
@@ -40,6 +40,6 @@ def extremes(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     return jnp.maximum(jnp.maximum(-a, -b), -c), jnp.minimum(jnp.minimum(-a, -b), -c)
 
 
-def extremes_here() -> tuple[np.ndarray, np.ndarray]:
-    """`extremes` of the test's integers by NumPy."""
-    return (-_ROWS).max(axis=0), (-_ROWS).min(axis=0)
+def expected() -> np.ndarray:
+    """`extremes` of the test's integers by NumPy, ``int32[2, 343]``."""
+    return np.stack([(-_TRIPLES).max(axis=0), (-_TRIPLES).min(axis=0)])

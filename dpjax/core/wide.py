@@ -72,14 +72,15 @@ def sort(
 
     below: static; an exclusive upper bound of the values. bits: static; the columns are below 2**bits, 32 by default.
     One operand sorts several times faster than two, so all keys are in one word if they fit, and padding is the largest
-    value of the domain's bits if there is room for it. The values of padding are unspecified.
+    value if there is room for it. What is returned for padding is unspecified.
     """
-    width = sum(bits or (32,) * len(carried))
-    if below < 2 ** (64 - width):
-        key = jnp.where(real, values, jnp.uint64(2 ** (64 - width) - 1))
-        for column, size in zip(carried, bits or (32,) * len(carried), strict=True):
+    bits = bits or (32,) * len(carried)
+    left = 64 - sum(bits)
+    if below < 2**left:
+        key = jnp.where(real, values, jnp.uint64(2**left - 1))
+        for column, size in zip(carried, bits, strict=True):
             key = (key << jnp.uint64(size)) | column.astype(jnp.uint64)
-        return _unpacked(jnp.sort(key), bits or (32,) * len(carried))
+        return _unpacked(jnp.sort(key), bits)
     if below < 2**64:
         key = jnp.where(real, values, jnp.uint64(2**64 - 1))
         return tuple(jax.lax.sort((key, *carried), num_keys=1 + len(carried)))

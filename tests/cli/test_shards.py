@@ -102,7 +102,7 @@ def test_a_cell_that_hangs(prepared, faults, capsys):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT])
 def test_a_signal_ends_work_in_time(prepared, faults, capsys, number):
     for n in range(1, 7):
-        (faults / f"slow-{n}").write_text("2")
+        (faults / f"slow-{n}").write_text(str(n))  # the last ones run for long after the first is done
     process = start("curve", prepared, "--out", prepared, "--shard", "0/1", *OWN, DPJAX_TEST_FAULTS=str(faults))
     end = time.monotonic() + 60
     while not list(prepared.glob("queue/done/*")) and time.monotonic() < end:

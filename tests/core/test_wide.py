@@ -39,12 +39,13 @@ def test_device_and_host_agree():
         np.testing.assert_array_equal(wide.word(jnp.asarray(limbs[:, 0]), jnp.asarray(limbs[:, 1])), joined)
 
 
-@pytest.mark.parametrize("below", [2**20, 2**64 - 1, 2**64])
+@pytest.mark.parametrize("bits", [32, 2])
+@pytest.mark.parametrize("below", [2**20, 2**60 - 1, 2**60, 2**62 - 1, 2**62, 2**64 - 1, 2**64])
 @pytest.mark.parametrize("columns", [0, 1, 2])
-def test_sort_puts_real_rows_first_in_order(below, columns):
+def test_sort_puts_real_rows_first_in_order(below, columns, bits):
     generator = np.random.default_rng(below % 1000 + columns)
     count = 40
-    corners = np.array([v for v in CORNERS if v < below], np.uint64)
+    corners = np.array([*(v for v in CORNERS if v < below), below - 1], np.uint64)
     values = np.concatenate([generator.integers(0, below, count - 20, np.uint64, endpoint=False),
                              generator.choice(corners, 20)])  # fmt: skip
     values[: count // 2] = generator.choice(values, count // 2)  # ties
@@ -53,7 +54,8 @@ def test_sort_puts_real_rows_first_in_order(below, columns):
     values = np.where(real, values, generator.integers(0, 2**64 - 1, count, np.uint64))  # garbage in the padding
     with jax.enable_x64(True):
         columns_in = tuple(jnp.asarray(c) for c in carried)
-        got = wide.sort(jnp.asarray(values), columns_in, real=jnp.asarray(real), below=below)
+        sizes = (bits,) * columns
+        got = wide.sort(jnp.asarray(values), columns_in, real=jnp.asarray(real), below=below, bits=sizes)
     rows = sorted(zip(values[real].tolist(), *(c[real].tolist() for c in carried), strict=True))
     assert len(got) == columns + 1
     n = int(real.sum())

@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from dpjax.core.checks import InputError
+from dpjax.core.compilers import require_sound
 from dpjax.core.cores import cores
 from dpjax.core.forking import require_not_forked
 from dpjax.experiments.run.device import identity_of
@@ -55,6 +56,7 @@ class Engine:
         if len(kinds := {identity_of(device) for device in self.devices}) > 1:
             raise InputError("devices", "devices of one kind", ", ".join(sorted(kinds)), "choose some of one kind")
         self._kind = kinds.pop()
+        require_sound(self.devices[0].platform)
         self.in_flight = in_flight or 2 * len(self.devices)
         self.programs = self.compiled = self.trials = 0
         self.tiles_of = dict.fromkeys(self.devices, 0)
