@@ -3,6 +3,7 @@
 Run: python scripts/devices.py [--out FOLDER]
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.identity.equations import equations
-from dpjax.experiments.run.tiles import tile_shape, traced
+from dpjax.experiments.run.tiles import Program, tile_shape, traced
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.store.capacity import capacity
 from dpjax.papers.pages import options, table, write_page
@@ -91,12 +92,7 @@ def uses(name: str) -> tuple[int, dict[str, Use]]:
 
     An equation that has a float64 among its operands or results counts there, and otherwise as one of integers.
     """
-    learner, k = learner_of(name), CASES[name][1]
-    task = task_for(learner.concepts)
-    plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), ROWS)
-    at = point(bytes(8), ROWS, plan, 0.1, task)
-    trial = Trial(learner, k, capacity(ROWS))
-    program = traced(trial, task, at)
+    program = _tile(name)
     found: dict[str, Use] = {}
     count = 0
     for equation in equations(program.jaxpr()):
@@ -106,6 +102,13 @@ def uses(name: str) -> tuple[int, dict[str, Use]]:
             use = found.setdefault(_place(equation.path, equation.function), Use(Counter(), Counter()))
             (use.floats if types & FLOATS else use.integers)[equation.primitive] += 1
     return count, found
+
+
+def _tile(name: str) -> Program:
+    learner, k = learner_of(name), CASES[name][1]
+    task = task_for(learner.concepts)
+    plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), ROWS)
+    return traced(Trial(learner, k, capacity(ROWS)), task, point(bytes(8), ROWS, plan, 0.1, task))
 
 
 def _place(path: str, function: str) -> str:
@@ -196,6 +199,52 @@ def passes() -> list[list[Any]]:
     return [row(name) for name in NAMES if getattr(learner_of(name), "passes", 1) > 1]
 
 
+SUMS = ("add", "sub", "neg", "abs", "add_any", "reduce_sum", "cumsum", "scatter-add", "max", "min", "reduce_max",
+        "reduce_min", "cummax", "cummin")  # fmt: skip
+OF_FLOATS = {**dict.fromkeys(SUMS, 20), "mul": 25, "dot_general": 45, "div": 70, "sqrt": 70,
+             **dict.fromkeys(("exp", "exp2", "expm1", "log", "log1p", "pow"), 450),
+             **dict.fromkeys(("floor", "ceil", "round", "convert_element_type"), 6)}  # fmt: skip
+OF_INTEGERS = {**dict.fromkeys(SUMS, 4), "mul": 8, "dot_general": 12, "div": 200, "rem": 200, "sort": 3,
+               **dict.fromkeys(("lt", "le", "gt", "ge", "argmax", "argmin"), 3), "eq": 3, "ne": 3,
+               **dict.fromkeys(("shift_left", "shift_right_logical", "shift_right_arithmetic"), 6)}  # fmt: skip
+"""32-bit operations that one of 64 bits takes, with a number as a pair; 2 for what only moves both halves.
+
+Floats as sums of two float32 (Dekker 1971): a sum takes 20 operations, a product 25 without fused ones, a quotient 70,
+and exp or log some ten products and sums.
+"""
+
+
+def emulated(names: Sequence[str]) -> list[list[str]]:
+    """Of each learner: operations of a trial, the parts of 64-bit integers and floats, and the factor on a TPU."""
+    rows = []
+    for name in names:
+        amounts, extended = {"": 0.0, "integer": 0.0, "float": 0.0}, 0.0
+        for equation in equations(_tile(name).jaxpr()):
+            types = {str(getattr(one, "dtype", "")) for one in (*equation.inputs, *equation.outputs)}
+            kind = "float" if types & FLOATS else "integer" if types & INTEGERS else ""
+            amount = equation.times * _operations(equation)
+            amounts[kind] += amount
+            table = {"": {}, "integer": OF_INTEGERS, "float": OF_FLOATS}[kind]
+            extended += amount * table.get(equation.primitive, 2 if kind else 1)
+        whole = sum(amounts.values())
+        parts = [f"{amounts[kind] / whole:.2f}" for kind in ("integer", "float")]
+        rows.append([name, f"{whole:.3g}", *parts, f"{extended / whole:.1f}"])
+    return rows
+
+
+def _operations(equation: Any) -> float:
+    """Of elements: those of results, of what is reduced, of the comparisons of a sort, or of a product's sums."""
+    sizes = [math.prod(getattr(one, "shape", ())) for one in (*equation.inputs[:1], *equation.outputs)]
+    if equation.primitive.startswith(("reduce", "arg", "cum")):
+        return max(sizes)
+    if equation.primitive == "sort":
+        return max(sizes) * math.log2(max(2, equation.inputs[0].shape[equation.parameters["dimension"]]))
+    if equation.primitive == "dot_general":
+        contracted = equation.parameters["dimension_numbers"][0][0]
+        return sizes[-1] * math.prod(equation.inputs[0].shape[axis] for axis in contracted)
+    return sum(sizes[1:])
+
+
 def page(names: Sequence[str] = NAMES) -> str:
     """The whole page, of these learners."""
     counts, every = {}, {}
@@ -234,6 +283,14 @@ compiled for a CPU), and the trials of a block:
 The last column names functions with float64 outside of the shared `{"`, `".join(SHARED)}`.
 
 {table(("learner", "equations", "float64", "64-bit integers", "own functions with float64"), learners)}
+## What a TPU would emulate
+
+TPUs have no 64-bit types: XLA computes with pairs of 32-bit numbers. Counted are the operations of a block of trials on
+a CPU, by elements, those of loops whose length depends on the data once; and by how much their number grows if a sum of
+64-bit integers takes 4 operations, a product 8, a comparison 3, a quotient 200, and of floats a sum 20, a product 25, a
+quotient 70, an exponential or logarithm 450. No TPU was measured.
+
+{table(("learner", "operations", "64-bit integers", "float64", "growth"), emulated(names))}
 ## Which could be something else
 
 Integers of 64 bits are exact whatever holds them: pairs of uint32, of which elements and masses already consist in

@@ -1,17 +1,19 @@
 """What is measured of a device, in the order of its worth: when the time is up, the rest is left out."""
 
-import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
-sys.path.append(str(Path(__file__).parents[2] / "scripts"))  # the list of all learners
-from plans import CASES
+from benchmarks.accelerator.ceiling import Ceiling
+from benchmarks.accelerator.command import Command
+from benchmarks.accelerator.tile import CASES, Tile
+from benchmarks.roofline.ceilings import CEILINGS
 
 ROWS = (1024, 200, 16384)
 MANY = 64
 BLOCKS = (1024, 16384)
+AUDITS = (10**6, 10**8)
+STUDY = "configs/ten_million.toml"
 _SLOW = ("PolygonLearner", "UnionLearner", "Boosted(KLN)", "GenericLearner(Hierarchy(bits=10), composition=zcdp)")
 NAMES = tuple(
     sorted((name for name in CASES if "composition=" not in name or "zcdp" in name), key=lambda name: name not in _SLOW)
@@ -19,29 +21,31 @@ NAMES = tuple(
 """Every learner once; those that compile longest first."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """A learner's tile: its rows, the number of concepts and the trials of a block, None for the usual ones.
-
-    profile: time of each kernel, not of the tile.
-    """
-
-    learner: str
-    rows: int
-    k: int | None = None
-    block: int | None = None
-    profile: bool = False
+class Job(Protocol):
+    """One measurement."""
 
     def record(self) -> dict[str, Any]:
-        """Its part of a line of the results."""
-        return asdict(self)
+        """What it is: the first part of its line in the results."""
+
+    def measured(self, alone: Callable[[], AbstractContextManager]) -> dict[str, Any]:
+        """The other part. alone: entered while the device is timed, so that one process times at once."""
 
 
 def jobs(platform: str, names: tuple[str, ...] = NAMES) -> Iterator[Job]:
-    """On a CPU, which is measured for comparison, the usual sizes alone."""
-    for rows in ROWS[: 2 if platform == "cpu" else None]:
-        yield from (Job(name, rows) for name in names)
-        if platform != "cpu" and rows == ROWS[0]:
-            yield from (Job(name, rows, profile=True) for name in names if name in _SLOW)
-            yield from (Job(name, rows, k=MANY) for name in names if CASES[name][1] > 1)
-            yield from (Job(name, rows, block=block) for block in BLOCKS for name in names if CASES[name][1] == 1)
+    """On a CPU, which is measured for comparison, ceilings and tiles of the usual sizes alone."""
+    yield from (Ceiling(name) for name in CEILINGS)
+    yield from (Tile(name, ROWS[0]) for name in names)
+    if platform == "cpu":
+        yield from (Tile(name, rows) for rows in ROWS[1:] for name in names)
+        return
+    yield Command(("curve", STUDY, "--formats"))
+    yield from (Tile(name, ROWS[0], profile=True) for name in names if name in _SLOW)
+    yield from _of_blocks([name for name in names if name in _SLOW])
+    yield from (Command(("audit", "kln-zcdp", "--method", "statistical", "--trials", str(runs))) for runs in AUDITS)
+    yield from (Tile(name, rows) for rows in ROWS[1:] for name in names)
+    yield from (Tile(name, ROWS[0], k=MANY) for name in names if CASES[name][1] > 1)
+    yield from _of_blocks([name for name in names if name not in _SLOW])
+
+
+def _of_blocks(names: list[str]) -> Iterator[Job]:
+    return (Tile(name, ROWS[0], block=block) for block in BLOCKS for name in names if CASES[name][1] == 1)

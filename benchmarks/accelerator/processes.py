@@ -3,35 +3,50 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+_WORKER = [sys.executable, "-m", "benchmarks.accelerator.work"]
 _GRACE = 20  # seconds that a job may take longer than the time asked for
 _DEVICE = "import jax; one = jax.local_devices()[0]; print(jax.__version__, one.platform, one.device_kind, sep='|')"
 
 
 def measure(folder: Path, until: float, processes: int, cores: int) -> None:
-    """Runs the workers, and kills those that are not done soon after ``until``, of `time.time`."""
+    """Runs the workers, and kills those that are not done soon after ``until``, of `time.time`.
+
+    A process keeps the device's memory that it once had. For the last tenth of the time there is one process alone,
+    which measures again what found too little.
+    """
     count = os.cpu_count() or 1
     folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder / "claims", ignore_errors=True)
     (folder / "device.json").write_text(json.dumps(device(), indent=1) + "\n")
     usual = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"}
-    command = [sys.executable, "-m", "benchmarks.accelerator.work", str(folder), repr(until)]
     shared = ",".join(map(str, range(max(1, count - cores))))
-    workers = [subprocess.Popen(["taskset", "-c", shared, *command], env=usual) for _ in range(processes)]
-    for core in range(cores):
-        cpu = usual | {"JAX_PLATFORMS": "cpu"}
-        workers.append(subprocess.Popen(["taskset", "-c", str(count - 1 - core), *command], env=cpu))
-    for worker in workers:
+    last = until - (until - time.time()) / 10
+
+    def worker(cores: str, env: dict[str, str], until: float) -> subprocess.Popen:
+        command = ["taskset", "-c", cores, *_WORKER, str(folder), repr(until)]
+        return subprocess.Popen(command, env=env, start_new_session=True)
+
+    workers = [worker(shared, usual, last) for _ in range(processes)]
+    workers += [worker(str(count - 1 - core), usual | {"JAX_PLATFORMS": "cpu"}, last) for core in range(cores)]
+    _wait(workers, last, folder)
+    _wait([worker(shared, usual, until) for _ in range(min(1, processes))], until, folder)
+
+
+def _wait(workers: list[subprocess.Popen], until: float, folder: Path) -> None:
+    """Until all have ended; those that are not done `_GRACE` after ``until`` are killed."""
+    for one in workers:
         try:
-            worker.wait(max(0.0, until + _GRACE - time.time()))
+            one.wait(max(0.0, until + _GRACE - time.time()))
         except subprocess.TimeoutExpired:
-            worker.kill()
-            worker.wait()
+            os.killpg(one.pid, signal.SIGKILL)  # with the command that it may be waiting for
+            one.wait()
     shutil.rmtree(folder / "claims", ignore_errors=True)
 
 

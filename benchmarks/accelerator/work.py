@@ -6,43 +6,43 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from benchmarks.accelerator.jobs import NAMES, Job, jobs
-from benchmarks.accelerator.measure import measured
+from benchmarks.accelerator.jobs import Job, jobs
 
 
-def work(folder: Path, until: float, names: tuple[str, ...] = NAMES, measure: Callable = measured) -> None:
+def work(folder: Path, until: float, chosen: Iterable[Job] | None = None) -> None:
     """Appends a line of JSON for each job to FOLDER/gpu.jsonl or cpu.jsonl, as soon as it is known.
 
-    until: of `time.time`; no job is begun after it. A job of which there is a line, or which another process has
-    taken, is left out, so that a folder can be continued. A job that fails is a line with its error.
+    until: of `time.time`; no job is begun after it. chosen: by default `jobs` of the platform. A job of which there is
+    a line, or which another process has taken, is left out, so that a folder can be continued. A job that fails is a
+    line with its error; one that found too little memory, which other processes may have had, is not left out later.
     """
     platform = jax.default_backend()
     results, claims = folder / f"{platform}.jsonl", folder / "claims"
     claims.mkdir(parents=True, exist_ok=True)
-    for job in jobs(platform, names):
+    for job in jobs(platform) if chosen is None else chosen:
         if time.time() > until:
             return
         name = json.dumps(job.record())
-        if name not in done(results) and _taken(claims / hashlib.sha256(f"{platform} {name}".encode()).hexdigest()):
+        if not _done(job, results) and _taken(claims / hashlib.sha256(f"{platform} {name}".encode()).hexdigest()):
             try:
-                found = measure(job, lambda: _alone(folder, platform))
+                found = job.measured(lambda: _alone(folder, platform))
             except Exception as error:  # the next job is measured all the same
                 found = {"error": f"{type(error).__name__}: {error}"[:400]}
             _append(results, {**job.record(), **found})
 
 
-def done(results: Path) -> set[str]:
-    """The jobs of which a file has lines."""
+def _done(job: Job, results: Path) -> bool:
     lines = results.read_text().splitlines() if results.is_file() else []
-    kept = [json.loads(line) for line in lines]
-    return {json.dumps({name: one[name] for name in Job.__annotations__}) for one in kept}
+    known = job.record().items()
+    kept = [line for line in map(json.loads, lines) if "RESOURCE_EXHAUSTED" not in line.get("error", "")]
+    return any(all(line.get(name, line) == value for name, value in known) for line in kept)
 
 
 def _taken(path: Path) -> bool:

@@ -98,28 +98,42 @@ def _least_in_trials(sizes: Sizes) -> Work:
 
 def _summed(values: Array) -> Array:
     """Sums of columns, the cheapest reduction on a CPU."""
-    return jnp.sum(values.reshape(-1, _COLUMNS), axis=0, dtype=jnp.uint32)
+    return jnp.sum(values.reshape(-1, _COLUMNS), axis=0, dtype=values.dtype)
 
 
-def _elementwise(sizes: Sizes, apply: Callable[[Array], Array], times: int) -> Work:
+def _elementwise(sizes: Sizes, apply: Callable[[Array], Array], times: int, bits: int = 32) -> Work:
     """``apply`` to (0, 1], ``times`` in a row, with the sum of the bits."""
 
     def block(index: Array) -> Array:
         place = jax.lax.iota(jnp.uint32, sizes.block) ^ index
-        value = (place.astype(jnp.float32) + 1) * jnp.float32(2.0**-32)
+        value = (place.astype(f"float{bits}") + 1) * 2.0**-32
         for _ in range(times):
             value = apply(value)
-        return _summed(jax.lax.bitcast_convert_type(value, jnp.uint32))
+        return _summed(jax.lax.bitcast_convert_type(value, f"uint{bits}"))
 
     return _in_blocks(sizes, block, times)
 
 
-def _sort(sizes: Sizes) -> Work:
+def _sort(sizes: Sizes, bits: int = 32) -> Work:
+    odd = jnp.array(0x9E3779B97F4A7C15 >> (64 - bits), f"uint{bits}")
+
     def block(index: Array) -> Array:
-        rows = (jax.lax.iota(jnp.uint32, sizes.block) + index) * jnp.uint32(2654435761)  # distinct, in no order
+        rows = (jax.lax.iota(f"uint{bits}", sizes.block) + index) * odd  # distinct, in no order
         return jnp.sort(rows.reshape(-1, SORTED), axis=1)[:, 0]
 
     return _in_blocks(sizes, block)
+
+
+def _wide(build: Callable[..., Work], *given: Any, **options: Any) -> Work:
+    """The work of ``build`` with 64-bit types on."""
+    with jax.enable_x64(True):
+        work = build(*given, **options, bits=64)
+
+    def wide() -> int:
+        with jax.enable_x64(True):
+            return work()
+
+    return wide
 
 
 def _copy(sizes: Sizes) -> Work:
@@ -159,8 +173,9 @@ def _numpy_least() -> Work:
     return work
 
 
-def _numpy_apply(apply: Callable[..., np.ndarray]) -> Work:
-    values, out = peers.generator().random(_HOST, np.float32), np.empty(_HOST, np.float32)
+def _numpy_apply(apply: Callable[..., np.ndarray], bits: int = 32) -> Work:
+    values = peers.generator().random(_HOST).astype(f"float{bits}")
+    out = np.empty_like(values)
 
     def work() -> int:
         apply(values, out=out)
@@ -169,8 +184,8 @@ def _numpy_apply(apply: Callable[..., np.ndarray]) -> Work:
     return work
 
 
-def _numpy_sort() -> Work:
-    rows = peers.generator().integers(0, 2**32, (_HOST // SORTED, SORTED), np.uint32)
+def _numpy_sort(bits: int = 32) -> Work:
+    rows = peers.generator().integers(0, 2**bits, (_HOST // SORTED, SORTED), f"uint{bits}")
 
     def work() -> int:
         np.sort(rows, axis=1)
@@ -189,8 +204,19 @@ def _numpy_copy() -> Work:
     return work
 
 
-def _chains(apply: Callable[[Array], Array]) -> dict[str, Callable[[Sizes], Work]]:
-    return {f"{times} in a row": partial(_elementwise, apply=apply, times=times) for times in (1, 4)}
+def _chains(apply: Callable[[Array], Array], build: Callable[..., Work] = _elementwise) -> dict[str, Any]:
+    return {f"{times} in a row": partial(build, apply=apply, times=times) for times in (1, 4)}
+
+
+_elementwise_64 = partial(_wide, _elementwise)
+
+
+def _exp(value: Array) -> Array:
+    return jnp.exp(-value)
+
+
+def _log(value: Array) -> Array:
+    return jnp.log(value + 1)
 
 
 CEILINGS: Mapping[str, Ceiling] = {
@@ -200,10 +226,14 @@ CEILINGS: Mapping[str, Ceiling] = {
     "least": Ceiling("words/s", f"NumPy SFC64 and argmin of {selection.SMALL}",
                      {"random.words": partial(_words, draw=_least_of_words), "in trials": _least_in_trials},
                      _numpy_least, "words"),
-    "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(lambda value: jnp.exp(-value)),
-                   partial(_numpy_apply, np.exp)),
-    "log": Ceiling("log/s", "NumPy log, float32", _chains(lambda value: jnp.log(value + 1)),
-                   partial(_numpy_apply, np.log)),
+    "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(_exp), partial(_numpy_apply, np.exp)),
+    "exp-64": Ceiling("exp/s", "NumPy exp, float64", _chains(_exp, _elementwise_64),
+                      partial(_numpy_apply, np.exp, 64), "exp"),
+    "log": Ceiling("log/s", "NumPy log, float32", _chains(_log), partial(_numpy_apply, np.log)),
+    "log-64": Ceiling("log/s", "NumPy log, float64", _chains(_log, _elementwise_64),
+                      partial(_numpy_apply, np.log, 64), "log"),
     "sort": Ceiling("keys/s", f"NumPy sort of rows of {SORTED} uint32", {"jnp.sort": _sort}, _numpy_sort),
+    "sort-64": Ceiling("keys/s", f"NumPy sort of rows of {SORTED} uint64", {"jnp.sort": partial(_wide, _sort)},
+                       partial(_numpy_sort, 64), "sort"),
     "copy": Ceiling("bytes/s", "NumPy copyto", {"in place": _copy}, _numpy_copy),
 }  # fmt: skip

@@ -25,6 +25,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
 _TILE = 1 << 16
+_ON_DEVICES = 1 << 4  # times as many trials at once as on a CPU
 _FIRST, _SECONDS = 8, 0.5  # runs in the first slice on the host, and the approximate time of later slices
 _REPEATED = 10_000  # maximum number of host runs that are repeated to check that a seed determines the output
 _EXAMPLES = 4  # runs on each database, from which code on the host is known to return numbers of a certain size
@@ -71,7 +72,8 @@ class Machine:
     ):  # fmt: skip
         self.target, self.root, self.purpose, self.work = target, keys.root(seed), purpose, work
         self.tile = -(-trials // -(-trials // _TILE))  # fewest tiles, with few surplus trials
-        self.training, batch = training, min(target.at_once, training)
+        at_once = target.at_once * (1 if jax.local_devices()[0].platform == "cpu" else _ON_DEVICES)
+        self.training, batch = training, min(at_once, training)
         self.chunk = -(-min(training, _TILE) // batch) * batch  # whole batches: another size would need another program
         self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk,
                                     "known": target.known}  # fmt: skip

@@ -79,7 +79,7 @@ class Target:
       repeatable: whether the same key gives the same output; False for code with randomness of its own.
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``: scores of one run on a database that contains canary
         j if inside[j], larger if the canary seems included; None: no one-run audit.
-      at_once: number of trials that a statistical audit runs at once; affects time only.
+      at_once: number of trials that a statistical audit runs at once on a CPU; affects time only.
       host: (words ``uint32[t, 2]``, database, plan) -> a list of t outputs, see `from_function`, for an algorithm that
         runs on the host; statistical audits call it instead of ``run``, on a copy of the database. words: key data of
         the trials' keys.

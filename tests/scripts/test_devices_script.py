@@ -35,7 +35,18 @@ def test_the_page_is_what_the_script_writes(devices, committed, tmp_path):
     assert (tmp_path / "devices.md").read_text() == committed
 
 
-def test_floats_and_integers_are_told_apart(devices, monkeypatch):
+@pytest.fixture
+def traces(devices, monkeypatch):
+    """The script looks at the program of this function, in place of a learner's."""
+
+    def use(program, argument):
+        jaxpr = jax.make_jaxpr(program)(argument)
+        monkeypatch.setattr(devices, "traced", lambda *_: type("Program", (), {"jaxpr": lambda self: jaxpr})())
+
+    return use
+
+
+def test_floats_and_integers_are_told_apart(devices, traces):
     """Of a program with two operations on float64, and one on uint64."""
 
     def program(x):
@@ -43,10 +54,25 @@ def test_floats_and_integers_are_told_apart(devices, monkeypatch):
             wide = x.astype(jnp.float64)
             return jnp.sin(wide).astype(jnp.float32), x.astype(jnp.uint64)
 
-    jaxpr = jax.make_jaxpr(program)(np.float32(1))
-    monkeypatch.setattr(devices, "traced", lambda *_: type("Program", (), {"jaxpr": lambda self: jaxpr})())
+    traces(program, np.float32(1))
     count, found = devices.uses("ERM")
     assert (count, devices.total(found, True), devices.total(found, False)) == (4, 3, 1)
+
+
+def test_what_a_tpu_would_emulate_is_counted_by_elements(devices, traces):
+    """8 conversions at 2 and 8 products of integers at 8; 16 conversions at 6 and 8 sums of floats at 20."""
+
+    def program(x):
+        with jax.enable_x64(True):
+            whole = x.astype(jnp.uint64)
+            return whole * whole, x.astype(jnp.float64) + x.astype(jnp.float64), jnp.sin(jnp.outer(x, x))
+
+    traces(program, np.arange(8, dtype=np.float32))
+    ((_, whole, integers, floats, growth),) = devices.emulated(["ERM"])
+    others = float(whole) - 16 - 24
+    assert others >= 128  # the outer product, and its sines
+    assert (integers, floats) == (f"{16 / float(whole):.2f}", f"{24 / float(whole):.2f}")
+    assert growth == f"{(8 * 2 + 8 * 8 + 16 * 6 + 8 * 20 + others) / float(whole):.1f}"
 
 
 def test_a_file_without_a_reason_is_refused(devices):

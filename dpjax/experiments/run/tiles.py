@@ -28,25 +28,25 @@ class Sizes:
     """Sizes of tiles and blocks on a device, in rows times concepts and in trials.
 
     A block of a CPU fits a core's cache; other devices compute a block at once, so theirs grows with the memory.
-    A learner's passes over the rows count up to ``most_passes``: they take time, but hardly more memory, and with few
-    rows a trial counts for one row a pass.
+    A learner's passes over the rows take time, but hardly more memory: they count on a CPU alone (``with_passes``),
+    but for a trial of few rows, which counts for one row a pass.
     """
 
     tile_cells: int
     block_cells: int
     most_tile: int
     most_block: int
-    most_passes: int
+    with_passes: bool
 
     def shape(self, trial: Trial) -> tuple[int, int]:
         """(trials of a tile, trials of a block in it); a block divides a tile."""
         passes = getattr(trial.learner, "passes", 1)
-        cells = max(trial.capacity * min(passes, self.most_passes), passes) * trial.k
+        cells = max(trial.capacity * (passes if self.with_passes else 1), passes) * trial.k
         tile = _power_of_two(self.tile_cells // cells, 16, self.most_tile)
         return tile, _power_of_two(self.block_cells // cells, 1, min(tile, self.most_block))
 
 
-CPU = Sizes(1 << 21, 1 << 16, 1024, 64, 1 << 30)
+CPU = Sizes(1 << 21, 1 << 16, 1024, 64, True)
 _LEAST_DEVICE, _MOST_DEVICE = 1 << 20, 1 << 24  # cells of a block
 _BYTES_PER_CELL = 1 << 12  # of the device's memory: a block takes some hundred bytes a cell, and two run at once
 
@@ -56,7 +56,7 @@ def sizes_of(device: Any) -> Sizes:
     if device.platform == "cpu":
         return CPU
     cells = _power_of_two((memory_of(device) or 0) // _BYTES_PER_CELL, _LEAST_DEVICE, _MOST_DEVICE)
-    return Sizes(4 * cells, cells, 1 << 14, 1 << 12, 4)
+    return Sizes(4 * cells, cells, 1 << 14, 1 << 12, False)
 
 
 def tile_shape(trial: Trial, device: Any = None) -> tuple[int, int]:

@@ -51,7 +51,8 @@ def test_flags_in_a_file_and_settings_count_too(monkeypatch, tmp_path):
 def test_flags_that_change_numbers_are_part_of_the_identity(monkeypatch):
     before = device.identity_of(CPU)
     assert before.startswith("cpu:cpu:")
-    harmless = "--xla_force_host_platform_device_count=8 --xla_dump_to=/x --xla_cpu_parallel_codegen_split_count=1"
+    harmless = ("--xla_force_host_platform_device_count=8 --xla_dump_to=/x --xla_cpu_parallel_codegen_split_count=1 "
+                "--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL")  # fmt: skip
     monkeypatch.setenv("XLA_FLAGS", harmless)
     assert device.identity_of(CPU) == before
     monkeypatch.setenv("XLA_FLAGS", f"{harmless} --xla_cpu_max_isa=SSE4_2 --xla_cpu_enable_fast_math=true")

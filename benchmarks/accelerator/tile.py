@@ -1,21 +1,25 @@
-"""One job: compiles a learner's tile, runs it, and says what it took."""
+"""A learner's tile: compiles it, runs it, and says what it took."""
 
 import contextlib
 import gzip
 import json
+import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))  # the list of all learners
 from plans import CASES, learner_of
 
-from benchmarks.accelerator.jobs import Job
+from benchmarks.roofline.demand import demand
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run import tiles
 from dpjax.experiments.run.trial import Trial, point
@@ -28,10 +32,35 @@ _KERNELS = 12
 Alone = Callable[[], AbstractContextManager]
 
 
-class Built:
-    """A job's compiled tile; ``run(first, blocks)`` computes some of its blocks."""
+@dataclass(frozen=True)
+class Tile:
+    """A learner's tile: its rows, the number of concepts and the trials of a block, None for the usual ones.
 
-    def __init__(self, job: Job):
+    profile: time of each kernel, not of the tile.
+    """
+
+    learner: str
+    rows: int
+    k: int | None = None
+    block: int | None = None
+    profile: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """Its fields."""
+        return asdict(self)
+
+    def measured(self, alone: Alone = contextlib.nullcontext) -> dict[str, Any]:
+        """Sizes, seconds of compilation, and what is `timed` or `profiled`."""
+        built = Built(self)
+        found = profiled(built) if self.profile else timed(built, alone)
+        sizes = {"concepts": built.k, "trials_of_tile": built.shape[0], "trials_of_block": built.shape[1]}
+        return {**sizes, "traced_s": built.traced, "compiled_s": built.compiled, **found}
+
+
+class Built:
+    """A compiled tile; ``run(first, blocks)`` computes some of its blocks. demand: of a trial, see `demand`."""
+
+    def __init__(self, job: Tile):
         k = job.k or CASES[job.learner][1]
         learner = learner_of(job.learner, k)
         task = task_for(learner.concepts)
@@ -41,10 +70,12 @@ class Built:
         self.k, self.shape = k, usual if job.block is None else (max(job.block, usual[0]), job.block)
         begin = time.perf_counter()
         given = tiles.arguments_of(task, point(bytes(8), job.rows, plan, 0.1, task), 0)
-        traced = tiles.tile_program(trial, shape=self.shape).lower(*given, np.uint32(0), np.int32(1))
+        lowered = tiles.tile_program(trial, shape=self.shape).lower(*given, np.uint32(0), np.int32(1))
         self.traced = time.perf_counter() - begin
-        self.program = traced.compile()
+        self.program = lowered.compile()
         self.compiled = time.perf_counter() - begin - self.traced
+        block = tiles.tile_program(trial, shape=(self.shape[1], self.shape[1]))
+        self.demand = demand(block, *given, np.uint32(0), np.int32(1), units=self.shape[1])
         self.run = lambda first, blocks: np.asarray(self.program(*given, np.uint32(first), np.int32(blocks)))
 
 
@@ -68,7 +99,8 @@ def timed(built: Built, alone: Alone) -> dict[str, Any]:
     memory, text = built.program.memory_analysis(), built.program.as_text()
     return {
         "trials_per_s": blocks * block / best, "seconds": best, "blocks": blocks,
-        "temporary_bytes": memory.temp_size_in_bytes, "loops": text.count(" while("), "sorts": text.count(" sort("),
+        "demand": built.demand, "temporary_bytes": memory.temp_size_in_bytes,
+        "loops": text.count(" while("), "sorts": text.count(" sort("),
         "outcomes": first[: blocks * block].tobytes().hex(),
     }  # fmt: skip
 
@@ -97,11 +129,3 @@ def profiled(built: Built) -> dict[str, Any]:
         "launches": sum(int(count) for count, _ in kernels.values()),
         "kernels": [[name, *how] for name, how in slowest],
     }  # fmt: skip
-
-
-def measured(job: Job, alone: Alone = contextlib.nullcontext) -> dict[str, Any]:
-    """The record of a job. alone: entered while the device is timed, so that one process times at once."""
-    built = Built(job)
-    found = profiled(built) if job.profile else timed(built, alone)
-    sizes = {"concepts": built.k, "trials_of_tile": built.shape[0], "trials_of_block": built.shape[1]}
-    return {**sizes, "traced_s": built.traced, "compiled_s": built.compiled, **found}
