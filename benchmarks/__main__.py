@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
         if asked.roofline:
             return _roofline(asked)
         roofline.only(asked.beside)
-        rows = run(asked.rows or None, quick=asked.quick)
+        rows = run(asked.rows or None, asked.quick, (lambda row: None) if asked.json else _show)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
@@ -40,11 +40,13 @@ def main(arguments: list[str]) -> int:
         print(json.dumps({"rows": rows}))
     else:
         print(rows[0]["processor"])
-        for row in rows:
-            goal = "" if row["goal"] is None else f" (goal {row['goal']:g})"
-            rates = f"{row['value']:.3g} against {row['peer_value']:.3g} {row['unit']}"
-            print(f"{row['name']:28} {row['ratio']:8.3g}{goal:12}  {rates}, {row['peer']}; {row['note']}")
     return 1 if any(row["passed"] is False for row in rows) else 0
+
+
+def _show(row: dict[str, Any]) -> None:
+    goal = "" if row["goal"] is None else f" (goal {row['goal']:g})"
+    rates = f"{row['value']:.3g} against {row['peer_value']:.3g} {row['unit']}"
+    print(f"{row['name']:28} {row['ratio']:8.3g}{goal:12}  {rates}, {row['peer']}; {row['note']}", flush=True)
 
 
 def _roofline(asked: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """All rows, and running them."""
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from benchmarks import (
@@ -26,12 +26,15 @@ _PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, unio
 ROWS: dict[str, Row] = {row.name: row for part in _PARTS for row in part.ROWS}
 
 
-def run(names: Iterable[str] | None = None, quick: bool = False) -> list[dict[str, Any]]:
+def run(
+    names: Iterable[str] | None = None, quick: bool = False, done: Callable[[dict[str, Any]], None] = lambda row: None
+) -> list[dict[str, Any]]:
     """Measures rows, all by default, one after the other.
 
     Args:
       names: of `ROWS`.
       quick: a few repetitions of each.
+      done: called with each row as soon as it is measured.
 
     Returns: {name, value, peer, peer_value, ratio, goal, unit, passed, note, processor} of each row; larger ratios are
       better and ``passed`` says whether the goal is met (None without a goal). InputError for an unknown name, or where
@@ -45,4 +48,8 @@ def run(names: Iterable[str] | None = None, quick: bool = False) -> list[dict[st
             "benchmarks", f"{', '.join(sorted(missing))} to compare with", "not installed",
             f"pip install 'dpjax[bench]', or name only rows that do without: {' '.join(others)}",
         )  # fmt: skip
-    return [ROWS[name].run(0.2 if quick else 3.0) for name in asked]
+    rows = []
+    for name in asked:
+        rows.append(ROWS[name].run(0.2 if quick else 3.0))
+        done(rows[-1])
+    return rows

@@ -41,6 +41,7 @@ def jobs(platform: str, names: tuple[str, ...] = NAMES) -> Iterator[Job]:
     yield Command(("curve", STUDY, "--formats"))
     yield from (Tile(name, ROWS[0], profile=True) for name in names if name in _SLOW)
     yield from _of_blocks([name for name in names if name in _SLOW])
+    yield Command(("audit", "kln-zcdp", "--method", "exact"))
     yield from (Command(("audit", "kln-zcdp", "--method", "statistical", "--trials", str(runs))) for runs in AUDITS)
     yield from (Tile(name, rows) for rows in ROWS[1:] for name in names)
     yield from (Tile(name, ROWS[0], k=MANY) for name in names if CASES[name][1] > 1)

@@ -5,9 +5,10 @@ events. It need not be right: a program that does not follow its stated law is t
 """
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,24 +29,26 @@ _GRID = 4096.0  # scores are rounded to 1 / _GRID, so that equal ratios of densi
 _MOST = 1000.0  # largest score
 
 
-class Known(Protocol):
+class Known(ABC):
     """A score of outputs on two databases, and the question that it leads to. Hashable: it is static in programs."""
 
+    @abstractmethod
     def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
         """``float32[]``, larger for outputs that are more likely on the first database; jittable, never NaN."""
-        ...
 
-    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
-        """Scores ``float32[t]`` of outputs that are no arrays. InputError if there is none."""
-        ...
-
+    @abstractmethod
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
         """Events of kind "stated" on the score; it must not depend on runs of the audited program."""
-        ...
+
+    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
+        """Scores ``float32[t]`` of outputs that are no arrays; by default an InputError, since there is none."""
+        del outputs
+        name, advice = type(self).__name__, "name an event instead, KnownEvent, leave it out, or return numbers"
+        raise InputError("known", f"outputs that are numbers or arrays for a {name}", "others", advice)
 
 
 @dataclass(frozen=True)
-class KnownLaw:
+class KnownLaw(Known):
     """A score from the law of the output as it is stated.
 
     law: (database, plan) -> that law; the score is the log-ratio of its densities.
@@ -67,12 +70,6 @@ class KnownLaw:
             rounded = jnp.rint(jnp.clip(ratio, -_MOST, _MOST) * _GRID) / _GRID
             return jnp.where(jnp.isnan(rounded), 0.0, rounded).astype(jnp.float32)
 
-    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
-        """See `Known`: an InputError, since laws are of arrays."""
-        del outputs
-        advice = "name an event instead, KnownEvent, leave it out, or return numbers"
-        raise InputError("known", "outputs that are numbers or arrays for a KnownLaw", "others", advice)
-
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
         """See `Known`."""
         none = jnp.zeros(_DRAWS, jnp.uint32), jnp.zeros((_DRAWS, 0), jnp.float32)
@@ -92,7 +89,7 @@ def _scores(key: Array, data: Any, first: Any, second: Any, plan: Any, known: Kn
 
 
 @dataclass(frozen=True)
-class KnownEvent:
+class KnownEvent(Known):
     """A score that is 1 inside of an event and 0 outside.
 
     event: output -> ``bool[]``, a set of outputs that is named in advance, more likely on a pair's first database.

@@ -11,6 +11,7 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
 from dpjax.audit.known import Known
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down
 from dpjax.core.types import Neighboring, Privacy
@@ -108,6 +109,10 @@ class Target:
     claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None
     known: Known | None = None
     show: Callable[[Any], Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.known is not None:
+            checks.instance("known", self.known, Known, "inherit from dpjax.audit.Known")
 
     def claimed(self, privacy: Privacy) -> Guarantee:
         """The claim at a budget. InputError if it is no budget."""

@@ -12,6 +12,7 @@ from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 
 _STEPS = np.unique(np.concatenate([np.geomspace(1e-4, 1, 128), np.linspace(1 / 64, 1, 64)]))
+_CHECKED = 256
 _MOST = 40.0  # of t: e^-t is nothing beyond, and cosh t overflows
 
 
@@ -20,6 +21,9 @@ def rows(
     alpha: float, beta: float, agnostic: bool = False,
 ) -> int:  # fmt: skip
     """Rows from which all of k choices have an error of at most alpha (agnostic: beyond the best concept's).
+
+    The bound rises where ``unseen`` gains a row, for a large epsilon above what it was for fewer rows: up to twice the
+    rows, but not beyond 256, every number is checked.
 
     With n rows and m = unseen(n), for every t in [0, part/2]: a concept to choose from, the representative, makes at
     most m errors more than the best, so the probability of a choice with more than alpha is at most
@@ -60,7 +64,8 @@ def rows(
         each = np.log(count) + t * m * differs + np.where(hidden[:, None], few[:, None], n * moment)
         return float(np.min(np.logaddexp.reduceat(each, starts, axis=0))) <= log(beta / k)
 
-    return smallest(enough)
+    n = smallest(enough)
+    return next((more + 1 for more in range(min(2 * n, _CHECKED), n, -1) if not enough(more)), n)
 
 
 host_functions(globals())

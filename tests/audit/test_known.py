@@ -238,3 +238,22 @@ def test_an_event_of_existing_outputs_is_one_truth_value():
         with pytest.raises(InputError, match="event: expected output"):
             audit.of_outputs(*sides, CLAIM, event=event)
     assert audit.of_outputs(*sides, CLAIM, event=lambda x: jnp.all(x <= 0)).violated
+
+
+class Outside(audit.Known):
+    """A score from outside, of numbers alone."""
+
+    def score(self, output, first, second, plan):
+        return jnp.asarray(output, jnp.float32)
+
+    def question(self, key, first, second, plan, aim, guesses):
+        return NEVER.of_event()
+
+
+def test_a_score_from_outside_inherits_what_it_does_not_say():
+    assert not audit.statistical(target(noisy, Outside()), PRIVACY, trials=1000).violated
+    words = audit.from_function(lambda data, seed: "ab"[seed % 2], CLAIM, [(0, 1)], known=Outside())
+    with pytest.raises(InputError, match="numbers or arrays for a Outside"):
+        audit.statistical(words, Privacy(1.0), trials=1000)
+    with pytest.raises(InputError, match=r"inherit from dpjax\.audit\.Known"):
+        target(noisy, object())

@@ -1,5 +1,6 @@
 """Benchmarks: rows that say what they should, peers that do the same job, and nothing about absolute speed."""
 
+import contextlib
 import functools
 import importlib.util
 import json
@@ -18,6 +19,7 @@ import benchmarks
 from benchmarks import __main__ as command
 from benchmarks import clock, learner, parity, peers, selection
 from benchmarks.row import Measured, Row
+from dpjax import cli
 from dpjax.core.checks import InputError
 
 SCHEMA = {
@@ -119,6 +121,19 @@ def test_the_command_prints_rows_and_says_whether_goals_are_met(monkeypatch, cap
     assert "a note" in capsys.readouterr().out
     assert command.main(["worse"]) == 2
     assert "one of bad, good, informs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("start", [command.main, lambda names: cli.main(["bench", *names])], ids=["module", "command"])
+def test_what_is_measured_before_an_interrupt_is_printed(monkeypatch, capsys, start):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    rows = {"first": Row("first", "a peer", "things/s", None, lambda _: Measured(6, 2, 3)),
+            "second": Row("second", "a peer", "things/s", None, interrupted)}  # fmt: skip
+    monkeypatch.setattr("benchmarks.suite.ROWS", rows)
+    with contextlib.suppress(KeyboardInterrupt):
+        assert start(["first", "second"]) != 0
+    assert "first" in capsys.readouterr().out
 
 
 def test_works_take_turns_and_the_best_counts():

@@ -1,6 +1,7 @@
 """`dpjax bench`: speed relative to other libraries."""
 
 import importlib
+from typing import Any
 
 from dpjax.cli.arguments.bench import BenchCommand
 from dpjax.cli.output import Answer
@@ -25,7 +26,7 @@ def run(command: BenchCommand) -> Answer:
         found = roofline.measured(command.rows or None, command.quick, command.beside)
         return found, lambda: _show_roofline(roofline.heading(found), *roofline.lines(found))
     roofline.only(command.beside)
-    rows = benchmarks.run(command.rows or None, quick=command.quick)
+    rows: list[dict[str, Any]] = []
 
     def show() -> None:
         printed = Printed("row", "dpjax", "peer", "its value", "ratio", "goal")
@@ -36,6 +37,11 @@ def run(command: BenchCommand) -> Answer:
             )
         screen().print(printed)
 
+    try:
+        benchmarks.run(command.rows or None, command.quick, rows.append)
+    except KeyboardInterrupt:
+        show()  # what is measured is not lost
+        raise
     return {"rows": rows}, show
 
 
