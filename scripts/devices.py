@@ -215,11 +215,12 @@ and exp or log some ten products and sums.
 
 
 def emulated(names: Sequence[str]) -> list[list[str]]:
-    """Of each learner: operations of a trial, the parts of 64-bit integers and floats, and the factor on a TPU."""
+    """Of each learner: operations of a block, the parts of 64-bit integers and floats, and the factor on a TPU."""
     rows = []
     for name in names:
         amounts, extended = {"": 0.0, "integer": 0.0, "float": 0.0}, 0.0
-        for equation in equations(_tile(name).jaxpr()):
+        program = _tile(name)
+        for equation in equations(program.jaxpr()):
             types = {str(getattr(one, "dtype", "")) for one in (*equation.inputs, *equation.outputs)}
             kind = "float" if types & FLOATS else "integer" if types & INTEGERS else ""
             amount = equation.times * _operations(equation)
@@ -286,9 +287,11 @@ The last column names functions with float64 outside of the shared `{"`, `".join
 ## What a TPU would emulate
 
 TPUs have no 64-bit types: XLA computes with pairs of 32-bit numbers. Counted are the operations of a block of trials on
-a CPU, by elements, those of loops whose length depends on the data once; and by how much their number grows if a sum of
-64-bit integers takes 4 operations, a product 8, a comparison 3, a quotient 200, and of floats a sum 20, a product 25, a
-quotient 70, an exponential or logarithm 450. No TPU was measured.
+a CPU, by elements, both branches of a condition, and once those of loops whose length depends on the data; and by how
+much their number grows if a sum of 64-bit integers takes 4 operations, a product 8, one within a dot product 12, a
+comparison 3, a shift 6, a quotient 200; of floats a sum 20, a product 25, one within a dot product 45, a quotient or
+root 70, an exponential or logarithm 450, a rounding or conversion 6; and all else, which moves both halves, 2. No TPU
+was measured.
 
 {table(("learner", "operations", "64-bit integers", "float64", "growth"), emulated(names))}
 ## Which could be something else

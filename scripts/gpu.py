@@ -22,35 +22,37 @@ TEXT = """\
 At 1024 rows an H200 computes each of 33 learners at least 100 times as fast as one core, half of them at least 296
 times, with the outcomes of the core in every trial that was compared.
 
-{device} Its assembler is that of CUDA 13.5. The host is an Intel Xeon of 16 cores. Trials are those of `dpjax curve`:
-data, learner and error at epsilon = 1, delta = 1e-6. Other programs were compiled on the host meanwhile, and launches
-of kernels wait for it: where a block takes less than 3 ms, numbers of two measurements differ by up to a factor of 2.
-Learners that are missing at 16384 rows found too little memory beside the other processes of the measurement. Many
-concepts were measured earlier, with the assembler of CUDA 13.0.
+{device} Its assembler is that of CUDA 13.5. The host is an Intel Xeon of 16 cores: four were measured at once,
+each for itself, while the others compiled, for which launches of kernels wait, too. The same program measured twice
+differed by up to a factor of 2 (`Boosted(KLN)`, in `graphs.jsonl`). Trials are those of `dpjax curve`: data, learner
+and error at epsilon = 1, delta = 1e-6. Some learners are missing: `UnionLearner` at 200 rows and 17 learners at 16384
+found too little memory beside the other processes, and the time was up before `PolygonLearner` at 16384.
 
-`python -m benchmarks accelerator --out FOLDER` measures any device, within a time that is given. Made by `python
+`python -m benchmarks accelerator --out FOLDER` measures any device, in a given time and a tenth. Made by `python
 scripts/gpu.py` from what it measured, which is in `benchmarks/measured`.
 
 ## What to expect
 
-- **A study of 11 million trials took 47 seconds**, eight programs compiled among them: two learners of thresholds
-  over 2^20, three epsilons, nine n of 200,000 trials each and a search for n\\* (`dpjax curve
+- **A study of 11 million trials took 47 seconds**, 54 beside other programs, with eight programs to compile: two
+  learners of thresholds over 2^20, three epsilons, nine n of 200,000 trials each and a search for n\\* (`dpjax curve
   configs/ten_million.toml`, which printed `benchmarks/measured/h200/study.txt`).
 - **A statistical audit of 181 million runs took 43 seconds** (`dpjax audit kln-zcdp --method statistical --trials
   100000000`).
-- **Compilation takes most of a short study**: mostly 4 to 34 seconds a program, as on a CPU. A program of the same
-  learner with another epsilon, alpha or n of the same capacity is the same program.
+- **Compilation takes most of a short study**:
+  {compiled}
+  A program of the same learner with another epsilon, alpha or n of the same capacity is the same program.
 - **Where it does not pay**: a study whose trials take a CPU only some seconds, since its programs take as long to
   compile for a GPU.
-- **Most programs wait for launches and memory, not for arithmetic.** "Share" below is the part of the time that the
-  words, exponentials, logarithms, sorts and bytes of a trial would take at the ceilings: up to .55 on the GPU, up to
-  .92 on a core.
+
+"Share" below is the part of the time that the random words, exponentials, logarithms and sorts of a trial would take
+at the ceilings, with the bytes of arguments and results. Additions, comparisons and gathers are not counted, and a
+loop whose length depends on the data counts once: a low share need not mean a slow program.
 
 ## Loops
 
 A loop whose length depends on the data returns to the host after every pass. Three changes followed:
 
-- Keys of several columns are sorted as one word: `StablePoints` on a core is 2.2 times as fast.
+- Keys of several columns are sorted as one word, of which XLA makes a radix sort on a GPU.
 - Passes no longer make the blocks of a device smaller. Measured were blocks of 1024 rows that a learner's passes had
   made smaller by a factor of up to 4: `Boosted(KLN)` computes {boosted}
   trials a second with 1024, 4096 and 16384 trials in a block.
@@ -58,7 +60,7 @@ A loop whose length depends on the data returns to the host after every pass. Th
 ```
 export XLA_FLAGS=--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL
 ```
-The flag changes no outcome, and is no part of a result's identity. Trials a second at 1024 rows:
+The flag changes no outcome, and is no part of a result's identity. Trials a second at 1024 rows, twice without it:
 
 {graphs}
 ## A compiler that loses a sign
@@ -68,10 +70,10 @@ Its scores are negated errors; the assembler of NVIDIA's toolkit, `ptxas`, compi
 integers to one instruction that reads b in place of -b ([reported for
 PyTorch](https://github.com/pytorch/pytorch/issues/190973)). The largest score was wrong, so were the weights, and
 rejection sampling gave up. The versions of CUDA 12.6, 12.9, 13.0, 13.1, 13.2 and 13.3 do so for compute capability
-9.0, and that of 13.0 for 10.0, too; those of 12.0, 12.4, 13.4 and 13.5 do not. A law that is drawn so is not the one
-that was audited. Before its first draw on a device that is no CPU, a process computes the expression and refuses a
-device that gets it wrong (`dpjax.core.compilers`). JAX uses the assembler of the package `nvidia-cuda-nvcc`, if it is
-installed:
+9.0, and that of 13.0 for 10.0, too; those of 12.0, 12.4, 13.4 and 13.5 do not (by disassembly of what
+`dpjax.core.compilers` computes). A law that is drawn so is not the one that was audited. Before its first draw on a
+device that is no CPU, a process computes the expression and refuses a device that gets it wrong
+(`dpjax.core.compilers`). JAX uses the assembler of the package `nvidia-cuda-nvcc`, if it is installed:
 ```
 pip install "nvidia-cuda-nvcc>=13.4"
 ```
@@ -93,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         TEXT.replace("{device}", named)
         .replace("{boosted}", "{:.3g}, {:.3g} and {:.3g}".format(*boosted))
         .replace("{graphs}", graphs())
+        .replace("{compiled}", compiled())
     )
     parts = [__doc__.partition("\n\nRun:")[0], text, f"### Ceilings\n\n{ceilings()}"]
     parts += [f"### {rows} rows\n\n{beside(rows)}" for rows in (200, 1024, 16384)]
@@ -132,15 +135,24 @@ def share(one: Record, known: Mapping[str, float]) -> str:
 
 
 def graphs() -> str:
-    """Trials a second with loops as graphs, beside the usual programs."""
-    usual = read("gpu")
-    found = {one["learner"]: one for one in lines(FOLDER / "graphs.jsonl") if one["label"] == "while"}
+    """Trials a second with loops as graphs, beside the usual programs, measured with all learners and again."""
+    usual, found = read("gpu"), {(one["learner"], one["label"]): one for one in lines(FOLDER / "graphs.jsonl")}
     rows = []
-    for name, one in sorted(found.items()):
-        before = usual[name, one["rows"], None, None]
-        speeds = before["trials_per_s"], one["trials_per_s"]
-        rows.append([name, *(f"{speed:.3g}" for speed in (*speeds, speeds[1] / speeds[0])), differing(one, before)])
-    return table(["learner", "usual", "as graphs", "ratio", "other outcomes"], rows)
+    for name, one in sorted((name, one) for (name, label), one in found.items() if label == "while"):
+        before, again = usual[name, one["rows"], None, None], found.get((name, "default"))
+        speeds = [f"{each['trials_per_s']:.3g}" if each else "" for each in (before, again, one)]
+        rows.append([name, *speeds, differing(one, before)])
+    return table(["learner", "usual", "again", "as graphs", "other outcomes"], rows)
+
+
+def compiled() -> str:
+    """Seconds of compilation on both devices."""
+    parts = []
+    for platform, where in (("gpu", "for the GPU"), ("cpu", "for a core")):
+        seconds = sorted(one["compiled_s"] for one in read(platform).values())
+        least, median, most = (round(seconds[at]) for at in (0, len(seconds) // 2, -1))
+        parts.append(f"{least} to {most} seconds a program {where}, half of them up to {median}")
+    return f"{parts[0]}; {parts[1]}."
 
 
 def beside(rows: int) -> str:

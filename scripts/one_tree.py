@@ -58,11 +58,11 @@ logarithms, as long as the chain is longer than that ([proof](../proofs/one-tree
 `python scripts/fingerprinting.py` traces ERM of 64 thresholds by `attacks.BonehShaw`,
 [measured](fingerprinting.md)).
 
-**On a short chain there is one.** The bound stops at the height. Where labels are right, a stability histogram of nodes
-and their labels pays for the height in place of k (same proof): {stable(1)} rows for points (`StablePoints`) and
-{stable(23)} for all trees of height 23, for every k. On the distributions of this page it needs {stable(1)} rows for
-every k, since the node of each target has a mass above alpha. `StableNodes` is this learner (improper where the deepest
-node that is released is). What follows needs neither a low height nor labels that are right.
+**On a short chain there is one.** The bound stops at the height. Where labels are right, a stability histogram of
+nodes and their labels pays for the height in place of k (same proof): {stable(1)} rows for points (`StablePoints`)
+and {stable(23)} for all trees of height 23, for every k. On the distributions of this page its sample size is
+{stable(1)} for every k, since the node of each target has a mass above alpha. `StableNodes` is this learner (improper
+where the deepest node that is released is). What follows needs neither a low height nor labels that are right.
 
 **What can be had.** `GenericLearner(tree, k, RecursiveQuantiles(bits, levels=5, ties=0), "joint")` sanitizes the
 unlabeled nodes once; each concept is then chosen among few nodes, quantiles and their lowest common ancestors. The
@@ -91,8 +91,8 @@ for the largest n whose code has k columns or fewer.
 TAIL = """
 ![n* against k](figures/one-tree.png)
 
-`StableNodes` needs as many rows for 256 concepts as for one: each node of these targets is heavy. Its theorem is for
-the worst distribution, in which all nodes of a path are just too light.
+`StableNodes` needs hardly more rows for 256 concepts than for one: each node of these targets is heavy. Its theorem
+is for the worst distribution, in which all nodes of a path are just too light.
 
 The direct sum of KLN pays ln |C| in each of its k choices, the one sample only ln of what it lists, at most 34 nodes of
 a chain and 66 of a tree, and the quantiles once. So the gap grows with k and with |C|; for few concepts the direct sum

@@ -15,7 +15,7 @@ def main(arguments: list[str]) -> int:
     """Exit status: 0 if something was measured, 1 if nothing was, 2 for wrong arguments."""
     parser = argparse.ArgumentParser("python -m benchmarks accelerator", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="a folder for results; an earlier one is continued")
-    parser.add_argument("--seconds", type=float, default=400, help="after which no measurement is begun")
+    parser.add_argument("--seconds", type=float, default=400, help="then none is begun; a tenth later they are killed")
     parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 1) - 5), help="that compile at once")
     parser.add_argument("--cores", type=int, default=4, help="of the host, measured one by one beside the device")
     asked = parser.parse_args(arguments)

@@ -3,16 +3,15 @@
 import fcntl
 import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import jax
 
+from benchmarks.accelerator import records
 from benchmarks.accelerator.jobs import Job, jobs
 
 
@@ -21,33 +20,37 @@ def work(folder: Path, until: float, chosen: Iterable[Job] | None = None) -> Non
 
     until: of `time.time`; no job is begun after it. chosen: by default `jobs` of the platform. A job of which there is
     a line, or which another process has taken, is left out, so that a folder can be continued. A job that fails is a
-    line with its error; one that found too little memory, which other processes may have had, is not left out later.
+    line with its error; one that found too little memory, which other processes may have had, is not left out later,
+    nor is one that was killed, which comes last.
     """
     platform = jax.default_backend()
     results, claims = folder / f"{platform}.jsonl", folder / "claims"
     claims.mkdir(parents=True, exist_ok=True)
-    for job in jobs(platform) if chosen is None else chosen:
+    before = records.read(results)
+    killed = lambda job: any(one.get("error") == records.KILLED for one in records.of(job.record(), before))  # noqa: E731
+    for job in sorted(jobs(platform) if chosen is None else chosen, key=killed):
         if time.time() > until:
             return
-        name = json.dumps(job.record())
-        if not _done(job, results) and _taken(claims / hashlib.sha256(f"{platform} {name}".encode()).hexdigest()):
+        begun = json.dumps([platform, job.record()])
+        claim = claims / f"{hashlib.sha256(begun.encode()).hexdigest()}.json"
+        if not _done(job, results) and _taken(claim, begun):
             try:
-                found = job.measured(lambda: _alone(folder, platform))
+                measured = job.measured(lambda: _alone(folder, platform))
             except Exception as error:  # the next job is measured all the same
-                found = {"error": f"{type(error).__name__}: {error}"[:400]}
-            _append(results, {**job.record(), **found})
+                measured = {"error": f"{type(error).__name__}: {error}"[:400]}
+            records.append(results, {**job.record(), **measured})
+            claim.write_text("")
 
 
 def _done(job: Job, results: Path) -> bool:
-    lines = results.read_text().splitlines() if results.is_file() else []
-    known = job.record().items()
-    kept = [line for line in map(json.loads, lines) if "RESOURCE_EXHAUSTED" not in line.get("error", "")]
-    return any(all(line.get(name, line) == value for name, value in known) for line in kept)
+    errors = [one.get("error", "") for one in records.of(job.record(), records.read(results))]
+    return any("RESOURCE_EXHAUSTED" not in error and error != records.KILLED for error in errors)
 
 
-def _taken(path: Path) -> bool:
+def _taken(claim: Path, begun: str) -> bool:
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        with claim.open("x") as file:
+            file.write(begun)
     except FileExistsError:
         return False
     return True
@@ -61,12 +64,6 @@ def _alone(folder: Path, platform: str) -> Iterator[None]:
     with (folder / "claims" / "timing").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _append(path: Path, record: dict[str, Any]) -> None:
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(json.dumps(record) + "\n")
 
 
 if __name__ == "__main__":

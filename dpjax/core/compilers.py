@@ -15,10 +15,10 @@ _TRIPLES = (np.arange(343) // np.array([[1], [7], [49]]) % 7 - 3).astype(np.int3
 def require_sound(platform: str) -> None:
     """InputError for a platform whose compiler loses the sign of an integer; nothing is compiled for a CPU.
 
-    ptxas of CUDA 12.6 to 13.3 compiles max(max(-a, -b), -c) of int32, for GPUs from compute capability 9.0 on, to one
-    instruction that reads b in place of -b (github.com/pytorch/pytorch/issues/190973). The scores of a mechanism are
-    often negated errors, so its law would be another than the one that is audited. The expression is computed once in a
-    process, before its first draw.
+    ptxas of CUDA 12.6 to 13.3 compiles max(max(-a, -b), -c) of int32, for compute capability 9.0 (13.0 for 10.0,
+    too), to one instruction that reads b in place of -b (github.com/pytorch/pytorch/issues/190973). The scores of a
+    mechanism are often negated errors, so its law would be another than the one that is audited. The expression is
+    computed once in a process, before its first draw.
     """
     if platform != "cpu" and not _sound(platform):
         raise InputError(

@@ -307,3 +307,17 @@ def test_every_variant_says_what_it_gives():
         found = calibrate_set_cover(1.0, 1e-6, 8, 4, ADD, variant)
         assert found.coefficient > 0 and (found.scale == 0) == (variant == "noise_free")
         assert found.offset == found.scale / 2 and found.variant == variant
+
+
+@pytest.mark.parametrize("y", [0.1, 1.0, 3.0])
+def test_coins_up_to_the_first_head(y):
+    """KMMS Lemma 3.5. Before the first head all coins show tails, so that a strategy is a sequence of probabilities."""
+    generator = np.random.default_rng(0)
+    step, most = 0.01, [1.0]  # the largest probability that the sum exceeds a multiple of the step, by steps of it
+    for at in range(1, round(y / step) + 2):
+        most.append(max((1 - toss * step) * most[max(0, at - toss)] for toss in range(1, round(1 / step) + 1)))
+    assert math.exp(-y) * 0.9 < most[-1] <= math.exp(-y)
+    for largest in generator.uniform(0, 1, 200):
+        coins = generator.uniform(0, largest, 10_000)
+        beyond = np.argmax(np.cumsum(coins) > y)
+        assert np.prod(1 - coins[: beyond + 1]) <= math.exp(-y)

@@ -14,6 +14,7 @@ from benchmarks.accelerator import processes
 from benchmarks.accelerator.ceiling import Ceiling
 from benchmarks.accelerator.command import Command
 from benchmarks.accelerator.jobs import NAMES, ROWS, jobs
+from benchmarks.accelerator.records import KILLED
 from benchmarks.accelerator.tile import COMPARED, Tile
 from benchmarks.accelerator.work import work
 from benchmarks.roofline.ceilings import CEILINGS
@@ -93,14 +94,17 @@ def test_a_command_and_a_ceiling_of_this_cpu(tmp_path):
     assert ceiling["per_s"] > 1e5
 
 
-SLEEPS = """import pathlib, subprocess, sys
+SLEEPS = """import json, pathlib, subprocess, sys
 child = subprocess.Popen(["sleep", "600"])
-(pathlib.Path(sys.argv[1]) / "child").write_text(str(child.pid))
+folder = pathlib.Path(sys.argv[1])
+(folder / "child").write_text(str(child.pid))
+(folder / "claims").mkdir()
+(folder / "claims" / "done.json").write_text("")
+(folder / "claims" / "begun.json").write_text(json.dumps(["cpu", {"learner": "KLN", "rows": 1024}]))
 child.wait()"""
 
 
-def test_what_overruns_is_killed_with_its_command(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "_GRACE", 0)
+def test_what_overruns_is_killed_with_its_command_and_comes_last(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "_WORKER", [sys.executable, "-c", SLEEPS])
     begin = time.monotonic()
     processes.measure(tmp_path, time.time() + 5, 0, 1)
@@ -108,6 +112,9 @@ def test_what_overruns_is_killed_with_its_command(tmp_path, monkeypatch):
     child = int((tmp_path / "child").read_text())
     with contextlib.suppress(FileNotFoundError):  # killed, and perhaps not yet waited for
         assert Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    assert lines(tmp_path) == [{**JOBS[0].record(), "error": KILLED}]
+    work(tmp_path, time.time() + 60, JOBS[:2])
+    assert [(one["learner"], one.get("error")) for one in lines(tmp_path)[1:]] == [("ERM", None), ("KLN", None)]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--out", "a", "--seconds", "long"]])
