@@ -16,7 +16,7 @@ from scipy.stats import binom, norm
 from dpjax import audit, laws
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
-from dpjax.audit.databases import show_numbers
+from dpjax.audit.target.databases import show_numbers
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.papers.pages import folder, write_page
 

@@ -40,8 +40,8 @@ RULES = {
 HEAD = f"""# Conjunctions by private set cover
 
 How many rows does an AND of k literals need, depending on how the privacy of its rounds is accounted for? The
-accounting decides by a large factor. The stopping game, which charges a row only until it is covered, needs fewer
-rows than naive composition of the same rounds from k = 4 on; the paper's constants, corrected as its proof needs,
+accounting decides by a large factor. The stopping game, which charges a row only until it is covered, needs fewer rows
+than naive composition of the same rounds from four literals on; the paper's constants, corrected as its proof needs,
 need the most rows for few literals.
 
 Written by `scripts/conjunctions.py`: {DIMENSION} coordinates, each 1 with the probability for which the target, an AND

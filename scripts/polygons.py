@@ -33,10 +33,9 @@ SIDES = {Kinematic(): (5, 10, 20, 30), Box(): (5, 10, 15)}
 """log2 d for each measure."""
 HEAD = f"""# Convex polygons by private set cover
 
-How many rows does a convex polygon need, by its number of edges, by the grid, and by measure and accounting? The
-measure changes it by a factor of 5 to 12, the accounting by 3 to 9. Under the kinematic measure the grid makes no
-difference that the brackets show; in the paper's box the number of rows grows with it. By the number of edges the
-brackets show no growth.
+How many rows does a convex polygon need, by its number of edges, by the grid, and by measure and accounting? Measure
+and accounting each change it several times over. Under the kinematic measure the grid makes no difference that the
+brackets show; in the paper's box the number of rows grows with it. By the number of edges the brackets show no growth.
 
 Written by `scripts/polygons.py`: random polygons of k edges on {{0, ..., d}}^2, uniform examples,
 epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g}, beta = {BETA:g}. Brackets of n*, each

@@ -12,7 +12,7 @@ from jax import Array
 
 from dpjax.accounting.distance import as_replace_one
 from dpjax.attacks.codes.tardos import Tardos
-from dpjax.audit.guesses import epsilon_of_guesses
+from dpjax.audit.sampling.guesses import epsilon_of_guesses
 from dpjax.concepts.disagreement import differing
 from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError

@@ -22,7 +22,7 @@ from jax import Array
 
 from dpjax.accounting.distance import as_replace_one, group_delta
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.outcomes import NotListable, exact_law
+from dpjax.audit.enumeration.outcomes import NotListable, exact_law
 from dpjax.concepts.disagreement import differing, differing_and_agreeing
 from dpjax.core import checks, keys
 from dpjax.core.intervals import clopper_pearson

@@ -19,8 +19,8 @@ from jax import Array
 
 from dpjax.attacks.response import Response, boldness, looks_at, sensitive, weights, width_of
 from dpjax.attacks.tied import TiedRows, answers_of, responses_of, score
-from dpjax.audit.guesses import delta_of_guesses, epsilon_of_guesses
 from dpjax.audit.report import Report
+from dpjax.audit.sampling.guesses import delta_of_guesses, epsilon_of_guesses
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.concepts.disagreement import differing
 from dpjax.core import checks, keys

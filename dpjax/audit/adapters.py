@@ -12,17 +12,18 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.allotment import MAIN, allotted, corrections
-from dpjax.audit.choices import choose
-from dpjax.audit.encoding import Encoding, Raised, as_outputs
-from dpjax.audit.events import Features, marks
-from dpjax.audit.generators import Generators
-from dpjax.audit.known import Known, KnownEvent
-from dpjax.audit.neighbors import as_database, of_32_bits, require_neighbors
-from dpjax.audit.questions import asked, tally
+from dpjax.audit.outputs.encoding import Encoding, Raised, as_outputs
+from dpjax.audit.outputs.events import Features, marks
 from dpjax.audit.report import Report
-from dpjax.audit.target import Pair, Target, of_one_budget
-from dpjax.audit.thresholds import Aim
+from dpjax.audit.sampling.allotment import MAIN, allotted, corrections
+from dpjax.audit.sampling.choices import choose
+from dpjax.audit.sampling.known import KnownEvent
+from dpjax.audit.sampling.questions import asked, tally
+from dpjax.audit.sampling.thresholds import Aim
+from dpjax.audit.target.generators import Generators
+from dpjax.audit.target.known import Known
+from dpjax.audit.target.neighbors import as_database, of_32_bits, require_neighbors
+from dpjax.audit.target.target import Pair, Target, of_one_budget
 from dpjax.audit.traced import traced_target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError

@@ -7,10 +7,10 @@ import jax
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.exact import table_of_run
-from dpjax.audit.known import Known
-from dpjax.audit.neighbors import narrow, require_kept
-from dpjax.audit.target import Pair, Target, of_one_budget, universe_of
+from dpjax.audit.enumeration.exact import table_of_run
+from dpjax.audit.target.known import Known
+from dpjax.audit.target.neighbors import narrow, require_kept
+from dpjax.audit.target.target import Pair, Target, of_one_budget, universe_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 

@@ -11,8 +11,8 @@ from scipy.stats import binom
 
 from dpjax import accounting as rules
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.databases import Universe, show_numbers
-from dpjax.audit.target import Target
+from dpjax.audit.target.databases import Universe, show_numbers
+from dpjax.audit.target.target import Target
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 

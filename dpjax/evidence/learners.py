@@ -17,9 +17,9 @@ from dpjax import sanitizers as s
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.attacks import TableLearner
-from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.exact import TOLERANCE, table_of_run
-from dpjax.audit.target import Pair, Target, universe_of
+from dpjax.audit.enumeration.exact import TOLERANCE, table_of_run
+from dpjax.audit.target.databases import Universe, samples, show_sample
+from dpjax.audit.target.target import Pair, Target, universe_of
 from dpjax.concepts.base import columns_of
 from dpjax.concepts.outside import describe
 from dpjax.core import checks

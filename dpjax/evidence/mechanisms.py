@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array
 
 from dpjax import mechanisms as m
-from dpjax.audit.databases import Universe, histograms, vectors
-from dpjax.audit.exact import table_of_run
-from dpjax.audit.known import KnownLaw
-from dpjax.audit.target import Target
+from dpjax.audit.enumeration.exact import table_of_run
+from dpjax.audit.sampling.known import KnownLaw
+from dpjax.audit.target.databases import Universe, histograms, vectors
+from dpjax.audit.target.target import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy

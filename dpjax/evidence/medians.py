@@ -10,9 +10,9 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.exact import table_of_run
-from dpjax.audit.target import Pair, Target, rounded
+from dpjax.audit.enumeration.exact import table_of_run
+from dpjax.audit.target.databases import Universe, samples, show_sample
+from dpjax.audit.target.target import Pair, Target, rounded
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError

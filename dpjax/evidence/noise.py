@@ -11,10 +11,10 @@ from jax import Array
 
 from dpjax import mechanisms as m
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.databases import Universe, vectors
-from dpjax.audit.exact import table_of
-from dpjax.audit.known import KnownLaw
-from dpjax.audit.target import Target
+from dpjax.audit.enumeration.exact import table_of
+from dpjax.audit.sampling.known import KnownLaw
+from dpjax.audit.target.databases import Universe, vectors
+from dpjax.audit.target.target import Target
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import chosen, scalars, target_of
 from dpjax.laws import DiscreteLaplace, Laplace

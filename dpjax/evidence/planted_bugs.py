@@ -15,7 +15,7 @@ from jax import Array
 from dpjax import mechanisms as m
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit import Pair, Target
-from dpjax.audit.databases import show_numbers
+from dpjax.audit.target.databases import show_numbers
 from dpjax.core import random
 from dpjax.core.types import Neighboring, Privacy
 

@@ -5,9 +5,9 @@ from typing import Any
 from jax import Array
 
 from dpjax import sanitizers as s
-from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.exact import table_of_run
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.enumeration.exact import table_of_run
+from dpjax.audit.target.databases import Universe, samples, show_sample
+from dpjax.audit.target.target import Pair, Target
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks

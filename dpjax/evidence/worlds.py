@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.databases import Universe, show_numbers, vectors
-from dpjax.audit.exact import table_of
-from dpjax.audit.known import KnownLaw
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.enumeration.exact import table_of
+from dpjax.audit.sampling.known import KnownLaw
+from dpjax.audit.target.databases import Universe, show_numbers, vectors
+from dpjax.audit.target.target import Pair, Target
 from dpjax.core.types import Neighboring, Sample
 from dpjax.mechanisms.median import bits as B
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.audit.generators import Generators
+from dpjax.audit.target.generators import Generators
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpjax import audit
-from dpjax.audit.outcomes import MASS_TOLERANCE, mass_advice
+from dpjax.audit.enumeration.outcomes import MASS_TOLERANCE, mass_advice
 from dpjax.core.checks import InputError
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.success import FALSE_ALARM

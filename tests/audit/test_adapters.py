@@ -8,8 +8,8 @@ import pytest
 
 from dpjax import audit, evidence
 from dpjax.accounting import Guarantee
-from dpjax.audit import machine
-from dpjax.audit.generators import Generators
+from dpjax.audit.sampling import machine
+from dpjax.audit.target.generators import Generators
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpjax import audit
 from dpjax.accounting import Guarantee
-from dpjax.audit.encoding import Encoding, Raised
+from dpjax.audit.outputs.encoding import Encoding, Raised
 from dpjax.core.types import Neighboring, Privacy
 
 CLAIM, PRIVACY = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "host"), Privacy(1.0, 0.0)

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.audit.choices import choose
-from dpjax.audit.events import features
-from dpjax.audit.naming import Naming
-from dpjax.audit.thresholds import Aim
+from dpjax.audit.outputs.events import features
+from dpjax.audit.outputs.naming import Naming
+from dpjax.audit.sampling.choices import choose
+from dpjax.audit.sampling.thresholds import Aim
 
 AIM = Aim.of(1.0, 0.0, 1000, 0.95)
 

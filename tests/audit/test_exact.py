@@ -12,8 +12,8 @@ import pytest
 from dpjax import audit, evidence, testing
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee, hockey_stick
-from dpjax.audit import outcomes
-from dpjax.audit.exact import exceeds
+from dpjax.audit.enumeration import outcomes
+from dpjax.audit.enumeration.exact import exceeds
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type, whole

@@ -10,7 +10,7 @@ from scipy.special import expit
 from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee, bounded_range_rho, pure_rho
-from dpjax.audit.exact import TOLERANCE
+from dpjax.audit.enumeration.exact import TOLERANCE
 from dpjax.audit.further import check_further
 from dpjax.core.types import Neighboring, Privacy
 

@@ -13,10 +13,10 @@ from scipy.special import logsumexp
 from dpjax import audit, core
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
-from dpjax.audit.databases import samples
-from dpjax.audit.outcomes import Forking, _in_chunks, exact_law, exact_table
-from dpjax.audit.pieces import on_host
-from dpjax.audit.population import Value
+from dpjax.audit.enumeration.outcomes import Forking, _in_chunks, exact_law, exact_table
+from dpjax.audit.enumeration.pieces import on_host
+from dpjax.audit.enumeration.population import Value
+from dpjax.audit.target.databases import samples
 from dpjax.concepts import Domain
 from dpjax.core import random
 from dpjax.core.checks import InputError

@@ -10,7 +10,7 @@ import pytest
 from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
-from dpjax.audit.databases import show_numbers
+from dpjax.audit.target.databases import show_numbers
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy

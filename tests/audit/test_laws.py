@@ -9,13 +9,13 @@ import pytest
 
 from dpjax import audit, evidence
 from dpjax.accounting import Guarantee
-from dpjax.audit.choices import choose
-from dpjax.audit.events import Features, by_numbers, features
-from dpjax.audit.laws import of_samples, of_tables, words
-from dpjax.audit.naming import Naming
-from dpjax.audit.outcomes import in_words
-from dpjax.audit.questions import Guess
-from dpjax.audit.thresholds import Aim
+from dpjax.audit.enumeration.outcomes import in_words
+from dpjax.audit.outputs.events import Features, by_numbers, features
+from dpjax.audit.outputs.laws import of_samples, of_tables, words
+from dpjax.audit.outputs.naming import Naming
+from dpjax.audit.sampling.choices import choose
+from dpjax.audit.sampling.questions import Guess
+from dpjax.audit.sampling.thresholds import Aim
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.mechanisms import exponential
 from dpjax.plots import plot_laws, read_metadata

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax import audit, evidence
-from dpjax.audit.neighbors import as_database, steps
+from dpjax.audit.target.neighbors import as_database, steps
 from dpjax.concepts import Domain
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy

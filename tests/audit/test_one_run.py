@@ -9,8 +9,8 @@ from scipy.stats import binom, norm
 
 from dpjax import audit, evidence
 from dpjax.accounting import Guarantee, gaussian_epsilon
-from dpjax.audit.one_run import GaussianBorder, mu_lower
-from dpjax.audit.ratio_test import p_value_of_border
+from dpjax.audit.sampling.one_run import GaussianBorder, mu_lower
+from dpjax.audit.sampling.ratio_test import p_value_of_border
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 

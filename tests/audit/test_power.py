@@ -12,12 +12,13 @@ from scipy.stats import binom
 from dpjax import audit, laws
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
-from dpjax.audit import epsilon_lower, questions
-from dpjax.audit.allotment import MAIN, Sizes, allotted
-from dpjax.audit.databases import show_numbers
-from dpjax.audit.events import Features, by_numbers, marks
-from dpjax.audit.questions import Guess, Ratio, asked
-from dpjax.audit.thresholds import Aim
+from dpjax.audit import epsilon_lower
+from dpjax.audit.outputs.events import Features, by_numbers, marks
+from dpjax.audit.sampling import questions
+from dpjax.audit.sampling.allotment import MAIN, Sizes, allotted
+from dpjax.audit.sampling.questions import Guess, Ratio, asked
+from dpjax.audit.sampling.thresholds import Aim
+from dpjax.audit.target.databases import show_numbers
 from dpjax.core import keys
 from dpjax.core.types import Neighboring, Privacy
 
@@ -148,7 +149,9 @@ def test_every_division_of_the_level_keeps_it(known, both, audits, monkeypatch):
     """Refutations of a claim that holds with equality, which are bounds above the truth, are at most 5%."""
     if both:
         monkeypatch.setattr(
-            importlib.import_module("dpjax.audit.statistical"), "asked", lambda bound, claim, fresh: [bound, claim]
+            importlib.import_module("dpjax.audit.sampling.statistical"),
+            "asked",
+            lambda bound, claim, fresh: [bound, claim],
         )
     found = alarms(known, audits)
     assert binom.sf(found - 1, audits, 0.05) > FALSE_ALARM, found

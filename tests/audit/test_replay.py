@@ -10,8 +10,8 @@ import pytest
 from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
-from dpjax.audit.databases import show_numbers
-from dpjax.audit.replay import traces
+from dpjax.audit.enumeration.replay import traces
+from dpjax.audit.target.databases import show_numbers
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy

@@ -8,8 +8,9 @@ import pytest
 
 from dpjax import audit
 from dpjax.accounting import Guarantee
-from dpjax.audit import outcomes, room
-from dpjax.audit.outcomes import exact_law
+from dpjax.audit.enumeration import outcomes
+from dpjax.audit.enumeration.outcomes import exact_law
+from dpjax.audit.target import room
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.mechanisms import randomized_response

@@ -11,10 +11,10 @@ from scipy.stats import binom
 from dpjax import audit, evidence, laws
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
-from dpjax.audit.choices import choose
-from dpjax.audit.databases import show_numbers
-from dpjax.audit.events import contains, features
-from dpjax.audit.thresholds import Aim
+from dpjax.audit.outputs.events import contains, features
+from dpjax.audit.sampling.choices import choose
+from dpjax.audit.sampling.thresholds import Aim
+from dpjax.audit.target.databases import show_numbers
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy

@@ -12,7 +12,7 @@ import pytest
 from dpjax import accounting, audit, cli, evidence, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
-from dpjax.audit.databases import show_numbers
+from dpjax.audit.target.databases import show_numbers
 from dpjax.baselines import ERM
 from dpjax.cli.commands import audit as audit_command
 from dpjax.concepts import Domain, Points

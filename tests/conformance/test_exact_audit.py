@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpjax import audit, evidence
-from dpjax.audit.outcomes import exact_law, output_bytes
+from dpjax.audit.enumeration.outcomes import exact_law, output_bytes
 from dpjax.core.types import Privacy
 
 BUDGETS = [(1.0, 1e-6), (4.0, 0.3)]

@@ -15,7 +15,7 @@ import pytest
 
 from dpjax import audit
 from dpjax.accounting import set_cover_guarantee
-from dpjax.audit.ratio_test import p_value
+from dpjax.audit.sampling.ratio_test import p_value
 from dpjax.concepts import Conjunctions, ConvexPolygons, Hypothesis, Unions
 from dpjax.core.plans import Claim, down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample

@@ -13,7 +13,7 @@ import pytest
 from dpjax.accounting import set_cover_delta
 from dpjax.accounting.cover.effects import Difference
 from dpjax.accounting.numeric.profile import hockey_stick
-from dpjax.audit.databases import samples
+from dpjax.audit.target.databases import samples
 from dpjax.concepts.plane import Plane
 from dpjax.core.types import Neighboring
 from tests.oracles.slabs import Frame

@@ -11,7 +11,7 @@ import pytest
 
 from dpjax import audit
 from dpjax.accounting.subsampling import with_replacement_pair
-from dpjax.audit.databases import Universe, show_sample
+from dpjax.audit.target.databases import Universe, show_sample
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Finite, Multiclass, Parities, Points, Thresholds
 from dpjax.core.checks import InputError

@@ -10,8 +10,8 @@ import pytest
 
 from dpjax import audit, evidence
 from dpjax.accounting.numeric.profile import hockey_stick
-from dpjax.audit.databases import samples
-from dpjax.audit.outcomes import exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
+from dpjax.audit.target.databases import samples
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts.literals import Conjunctions, Disjunctions
 from dpjax.concepts.product import ProductCube

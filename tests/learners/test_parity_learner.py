@@ -12,7 +12,7 @@ import pytest
 
 from dpjax import audit
 from dpjax.audit import Pair
-from dpjax.audit.databases import show_sample
+from dpjax.audit.target.databases import show_sample
 from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube
 from dpjax.concepts.packing import pack
 from dpjax.core import wide

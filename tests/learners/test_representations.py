@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from dpjax.audit.outcomes import exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.concepts import Domain, Finite, Hypothesis, Multiclass, Points, PointSets, Thresholds
 from dpjax.concepts import distributions as make
 from dpjax.core import wide

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax.accounting.numeric.profile import hockey_stick
-from dpjax.audit.outcomes import exact_table
+from dpjax.audit.enumeration.outcomes import exact_table
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.mechanisms.median import bits as B

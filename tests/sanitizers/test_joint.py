@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.audit.outcomes import exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.sanitizers import JointQuantiles, error, joint_law

@@ -10,7 +10,7 @@ import pytest
 
 from dpjax import audit, evidence
 from dpjax.accounting.splits import best_split
-from dpjax.audit.outcomes import exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy

@@ -9,7 +9,7 @@ import pytest
 
 import dpjax as dp
 from dpjax import audit, evidence, testing
-from dpjax.audit.outcomes import exact_table
+from dpjax.audit.enumeration.outcomes import exact_table
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
 from dpjax.laws import Categorical, DiscreteLaplace, Gaussian, Laplace

@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.attacks.optimum.cases import Case, Goal
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.program import case_weights
-from dpjax.audit.outcomes import exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
 from dpjax.core.types import Sample

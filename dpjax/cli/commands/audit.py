@@ -10,8 +10,8 @@ from typing import Any
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
-from dpjax.audit.neighbors import KINDS
 from dpjax.audit.report import VACUOUS
+from dpjax.audit.target.neighbors import KINDS
 from dpjax.audit.watch import Watch, unwatched
 from dpjax.cli.arguments.audit import AuditCommand
 from dpjax.cli.commands.audit_target import blamed, own_target

@@ -14,7 +14,7 @@ from dpjax import audit, evidence
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target, Universe
 from dpjax.audit.adapters import shown
-from dpjax.audit.neighbors import KINDS, as_database
+from dpjax.audit.target.neighbors import KINDS, as_database
 from dpjax.cli.arguments.audit import AuditCommand
 from dpjax.concepts import Domain, Points
 from dpjax.core import checks

@@ -7,7 +7,7 @@ import pytest
 
 from dpjax.attacks.optimum import Databases, goal_of
 from dpjax.attacks.optimum.symmetry import symmetries
-from dpjax.audit.databases import histograms
+from dpjax.audit.target.databases import histograms
 from dpjax.core.types import Neighboring
 from dpjax.dimensions.families import points, thresholds
 

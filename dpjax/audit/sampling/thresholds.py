@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from dpjax.audit.ratio_test import epsilon_lower
+from dpjax.audit.sampling.ratio_test import epsilon_lower
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 

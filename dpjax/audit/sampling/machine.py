@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.audit.encoding import Encoding
-from dpjax.audit.events import Features, features, marks
-from dpjax.audit.known import Known
-from dpjax.audit.naming import Naming
-from dpjax.audit.neighbors import narrow, of_32_bits, require_kept, same_bytes
-from dpjax.audit.questions import Question
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.outputs.encoding import Encoding
+from dpjax.audit.outputs.events import Features, features, marks
+from dpjax.audit.outputs.naming import Naming
+from dpjax.audit.sampling.questions import Question
+from dpjax.audit.target.known import Known
+from dpjax.audit.target.neighbors import narrow, of_32_bits, require_kept, same_bytes
+from dpjax.audit.target.target import Pair, Target
 from dpjax.audit.watch import Work
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError

@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit import results
-from dpjax.audit.events import Event
-from dpjax.audit.naming import Naming
-from dpjax.audit.results import Result
+from dpjax.audit.outputs.events import Event
+from dpjax.audit.outputs.naming import Naming
+from dpjax.audit.sampling import results
+from dpjax.audit.sampling.results import Result
 
 _BOTH = 3  # both events: the rule abstains
 _SURE, _CLOSER = 4.0, 2.0  # standard errors

@@ -11,9 +11,9 @@ import numpy as np
 import optax
 from jax import Array
 
-from dpjax.audit.events import Event, Features, by_numbers, marks, score
-from dpjax.audit.questions import Guess, Question, Ratio, tally
-from dpjax.audit.thresholds import (
+from dpjax.audit.outputs.events import Event, Features, by_numbers, marks, score
+from dpjax.audit.sampling.questions import Guess, Question, Ratio, tally
+from dpjax.audit.sampling.thresholds import (
     Aim,
     Threshold,
     best_threshold,

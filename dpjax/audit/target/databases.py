@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.audit.room import require_room
+from dpjax.audit.target.room import require_room
 from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks

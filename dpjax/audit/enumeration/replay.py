@@ -13,11 +13,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.audit.interpreter import Interpreter
-from dpjax.audit.pieces import ASKED, DRAW, checked, given, on_host, refuse
-from dpjax.audit.population import Population, Value
+from dpjax.audit.enumeration.interpreter import Interpreter
+from dpjax.audit.enumeration.pieces import ASKED, DRAW, checked, given, on_host, refuse
+from dpjax.audit.enumeration.population import Population, Value
 from dpjax.audit.report import Report
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.target.target import Pair, Target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import keys
 from dpjax.core.checks import InputError

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.guesses import delta_of_guesses, epsilon_of_guesses, p_value_of_guesses
-from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
+from dpjax.audit.sampling.guesses import delta_of_guesses, epsilon_of_guesses, p_value_of_guesses
+from dpjax.audit.sampling.ratio_test import delta_lower, epsilon_lower, p_value
 
 _NEVER = 1.0  # p-value of a test that was not made
 

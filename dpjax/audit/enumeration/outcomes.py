@@ -14,12 +14,12 @@ import jax
 import numpy as np
 from scipy.special import logsumexp
 
-from dpjax.audit.interpreter import Interpreter, in_lanes
-from dpjax.audit.naming import Naming
-from dpjax.audit.pieces import NotListable as NotListable
-from dpjax.audit.pieces import checked, filled, is_key, on_host, padded, refuse
-from dpjax.audit.population import Population, Value
-from dpjax.audit.room import require_room, room, size, widest
+from dpjax.audit.enumeration.interpreter import Interpreter, in_lanes
+from dpjax.audit.enumeration.pieces import NotListable as NotListable
+from dpjax.audit.enumeration.pieces import checked, filled, is_key, on_host, padded, refuse
+from dpjax.audit.enumeration.population import Population, Value
+from dpjax.audit.outputs.naming import Naming
+from dpjax.audit.target.room import require_room, room, size, widest
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered

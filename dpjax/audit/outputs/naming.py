@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.audit.events import INFINITE, MOST_NUMBERS, Event, in_one
+from dpjax.audit.outputs.events import INFINITE, MOST_NUMBERS, Event, in_one
 
 LOW_BITS = "low zero bits of "
 NO_NUMBER = "not a number"

@@ -9,16 +9,16 @@ import numpy as np
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.allotment import MAIN, Marks, Posed, Sizes, allotted, answered, bet_on, corrections
-from dpjax.audit.choices import choose
-from dpjax.audit.events import marks
-from dpjax.audit.laws import of_samples, swapped
-from dpjax.audit.machine import Machine
-from dpjax.audit.questions import Question, asked
+from dpjax.audit.outputs.events import marks
+from dpjax.audit.outputs.laws import of_samples, swapped
 from dpjax.audit.report import Report
-from dpjax.audit.results import Result
-from dpjax.audit.target import Pair, Target
-from dpjax.audit.thresholds import Aim
+from dpjax.audit.sampling.allotment import MAIN, Marks, Posed, Sizes, allotted, answered, bet_on, corrections
+from dpjax.audit.sampling.choices import choose
+from dpjax.audit.sampling.machine import Machine
+from dpjax.audit.sampling.questions import Question, asked
+from dpjax.audit.sampling.results import Result
+from dpjax.audit.sampling.thresholds import Aim
+from dpjax.audit.target.target import Pair, Target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError

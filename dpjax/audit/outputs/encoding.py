@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.audit.events import INFINITE, MOST_NUMBERS
-from dpjax.audit.naming import LOW_BITS, Naming, numbered
+from dpjax.audit.outputs.events import INFINITE, MOST_NUMBERS
+from dpjax.audit.outputs.naming import LOW_BITS, Naming, numbered
 from dpjax.core.checks import InputError
 
 _SPREAD = 2.0**-12  # of its size: a number that varies less is centered before it is rounded to float32

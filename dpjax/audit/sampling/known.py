@@ -1,11 +1,6 @@
-"""What is known about outputs before any run: a law that the algorithm states, or an event that a user names.
-
-Such a score does not depend on the tested runs, so all of them test it, those included that train the choice of other
-events. It need not be right: a program that does not follow its stated law is tested no less validly.
-"""
+"""Scores of outputs that are known before any run: a law that the algorithm states, or an event that a user names."""
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.audit.choices import best, questions
-from dpjax.audit.encoding import Raised
-from dpjax.audit.events import Event, Features, by_numbers
-from dpjax.audit.questions import Question, Ratio
-from dpjax.audit.thresholds import Aim
+from dpjax.audit.outputs.encoding import Raised
+from dpjax.audit.outputs.events import Event, Features, by_numbers
+from dpjax.audit.sampling.choices import best, questions
+from dpjax.audit.sampling.questions import Question, Ratio
+from dpjax.audit.sampling.thresholds import Aim
+from dpjax.audit.target.known import Known
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.laws.base import Law
@@ -27,24 +23,6 @@ from dpjax.laws.base import Law
 _DRAWS = 1 << 14  # of the stated law on each database; they select thresholds and are no trials
 _GRID = 4096.0  # scores are rounded to 1 / _GRID, so that equal ratios of densities are equal numbers
 _MOST = 1000.0  # largest score
-
-
-class Known(ABC):
-    """A score of outputs on two databases, and the question that it leads to. Hashable: it is static in programs."""
-
-    @abstractmethod
-    def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
-        """``float32[]``, larger for outputs that are more likely on the first database; jittable, never NaN."""
-
-    @abstractmethod
-    def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
-        """Events of kind "stated" on the score; it must not depend on runs of the audited program."""
-
-    def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
-        """Scores ``float32[t]`` of outputs that are no arrays; by default an InputError, since there is none."""
-        del outputs
-        name, advice = type(self).__name__, "name an event instead, KnownEvent, leave it out, or return numbers"
-        raise InputError("known", f"outputs that are numbers or arrays for a {name}", "others", advice)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.databases import Universe
-from dpjax.audit.known import Known
+from dpjax.audit.target.databases import Universe
+from dpjax.audit.target.known import Known
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down

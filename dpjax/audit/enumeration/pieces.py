@@ -10,7 +10,7 @@ import numpy as np
 from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun
 
-from dpjax.audit.population import Value
+from dpjax.audit.enumeration.population import Value
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered
 

@@ -18,10 +18,10 @@ from scipy.special import ndtr, ndtri
 
 from dpjax.accounting.gaussian import gaussian_epsilon
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.ratio_test import Floats, counts_of, epsilon_lower, largest, p_value_of_border
 from dpjax.audit.report import Report
-from dpjax.audit.target import Target
-from dpjax.audit.thresholds import Aim, Threshold, best_threshold, promise
+from dpjax.audit.sampling.ratio_test import Floats, counts_of, epsilon_lower, largest, p_value_of_border
+from dpjax.audit.sampling.thresholds import Aim, Threshold, best_threshold, promise
+from dpjax.audit.target.target import Target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy

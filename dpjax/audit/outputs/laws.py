@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.audit.events import Event, Features, in_one, score
-from dpjax.audit.naming import Naming
+from dpjax.audit.outputs.events import Event, Features, in_one, score
+from dpjax.audit.outputs.naming import Naming
 
 _BARS, _BINS, _NAMED = 24, 40, 6
 _TAIL = 0.002  # of each end of the numbers that bins do not cover

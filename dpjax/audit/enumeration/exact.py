@@ -10,13 +10,13 @@ import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.profile import hockey_stick, log_ratio, loss_delta, loss_epsilon, two_laws
-from dpjax.audit.databases import Universe
+from dpjax.audit.enumeration.outcomes import NotListable, Run, exact_law, exact_table, in_words
 from dpjax.audit.further import CHUNK, Further, check_further, rounding
-from dpjax.audit.laws import of_tables, words
-from dpjax.audit.outcomes import NotListable, Run, exact_law, exact_table, in_words
+from dpjax.audit.outputs.laws import of_tables, words
 from dpjax.audit.report import Report
-from dpjax.audit.room import require_room
-from dpjax.audit.target import Target
+from dpjax.audit.target.databases import Universe
+from dpjax.audit.target.room import require_room
+from dpjax.audit.target.target import Target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core.checks import InputError
 from dpjax.core.plans import widened

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import binom
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.questions import Question, tally
-from dpjax.audit.results import Result, of_bet
+from dpjax.audit.sampling.questions import Question, tally
+from dpjax.audit.sampling.results import Result, of_bet
 from dpjax.core import keys
 
 MAIN = Fraction(3, 4)  # share of the level for the first of two tests

@@ -1,0 +1,1 @@
+"""Outputs of programs as numbers, outcomes and events, and their names."""

@@ -1,0 +1,1 @@
+"""What is audited: a program, its claim, its databases and its neighbors."""
