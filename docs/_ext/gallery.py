@@ -43,7 +43,7 @@ ALONE = {
         "Which learner, and how many rows",
         "success probability against n, and n* against k",
         "How often four learners learn k point functions from n rows, and n* against k and epsilon; by `dpjax curve "
-        "configs/demo.toml` of an earlier version, whose brackets are within gamma = 0.05: n* may be above them.",
+        "configs/demo.toml`.",
     ),
     "vc1-figure-one": (
         "One class of VC dimension 1",

@@ -202,7 +202,7 @@ def _ratio(b: Bracket) -> _Ratio | None:
 
 
 def _exponent_text(slope: Slope) -> str:
-    text = f"$k^{{{slope.slope:.2f}}}$"
+    text = f"$k^{{{slope.slope:z.2f}}}$"
     if slope.low is not None and slope.high is not None:
-        text += f" [{slope.low:.2f}, {slope.high:.2f}]"
+        text += f" [{slope.low:z.2f}, {slope.high:z.2f}]"
     return text if slope.claimed is None else f"{text} ({slope.claimed:g})"

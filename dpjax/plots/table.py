@@ -39,7 +39,7 @@ def _lines(row: Mapping[str, Any]) -> list[Line]:
     fit = (
         ""
         if row["fit"] is None
-        else f", exponent {row['fit']['exponent']:.2f} (claimed\N{NO-BREAK SPACE}{row['claimed']:g})"
+        else f", exponent {row['fit']['exponent']:z.2f} (claimed\N{NO-BREAK SPACE}{row['claimed']:g})"
     )
     x, low, high = ([one[key] for one in closed] for key in ("value", "n_low", "n_high"))
     lines = [Line(name + fit, name, x, [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)], low, high)]

@@ -17,6 +17,8 @@ from dpjax.core.checks import InputError
 from dpjax.plots import plot_curve
 from dpjax.plots.files import FORMATS, house_style
 from dpjax.plots.options import Options
+from dpjax.plots.records import Slope
+from dpjax.plots.sample_size import _exponent_text
 from dpjax.plots.words import N_STAR
 from tests.plots.drawing import all_axes, axes_titles, drawn, texts
 
@@ -57,6 +59,11 @@ def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path)
     )  # fmt: skip
     for path in plot_curve(small, tmp_path / "here", panels=["k"]):
         assert path.read_bytes() == path.with_stem("there").read_bytes()
+
+
+def test_an_exponent_of_zero_has_no_sign():
+    slope = Slope("a", 1.0, slope=-0.001, low=-0.004, high=-0.0, claimed=0.0)
+    assert _exponent_text(slope) == "$k^{0.00}$ [0.00, 0.00] (0)"
 
 
 def test_the_panels_of_a_whole_result(result):

@@ -144,11 +144,11 @@ def _growth(answer: dict[str, Any], study: Study) -> Iterator[str]:
     everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
     for fit in (*answer["exponents"], *everywhere):
         name = fit["learner"] if single or fit["learner"] in free else f"{fit['learner']}, epsilon {fit['epsilon']:g}"
-        slope, low, high = (f"{fit[end]:.2f}".replace("-0.00", "0.00") for end in ("slope", "low", "high"))
+        slope, low, high = (f"{fit[end]:z.2f}" for end in ("slope", "low", "high"))
         logs = "" if fit["claimed"] is None else f", k^{fit['claimed']:g} up to logs"
-        theorem = "" if fit["theorem"] is None else f"; theorem k^{fit['theorem']:.2f}{logs}"
+        theorem = "" if fit["theorem"] is None else f"; theorem k^{fit['theorem']:z.2f}{logs}"
         over = "" if {fit["k_from"], fit["k_to"]} == every else f" for k = {fit['k_from']} ... {fit['k_to']}"
-        yield f"{name}: n* like k^{slope} [{low}, {high}]{over}" + theorem.replace("-0.00", "0.00")
+        yield f"{name}: n* like k^{slope} [{low}, {high}]{over}{theorem}"
 
 
 def _success(points: list[dict[str, Any]]) -> Printed:

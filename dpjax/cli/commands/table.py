@@ -129,7 +129,7 @@ def _cells(row: dict[str, Any]) -> list[Any]:
     fit, ends = row["fit"], [one["n_high"] for one in row["points"] if one["n_high"] is not None]
     numbers = ["-"] * 4
     if fit is not None:
-        interval = "none" if fit["low"] is None else f"[{fit['low']:.3f}, {fit['high']:.3f}]"
+        interval = "none" if fit["low"] is None else f"[{fit['low']:z.3f}, {fit['high']:z.3f}]"
         near = "yes" if inside(fit, row["claimed"]) else "no"
-        numbers = [f"{fit['exponent']:.3f}", interval, near, f"{max(1.0, fit['claim']['miss']):.3f}"]
+        numbers = [f"{fit['exponent']:z.3f}", interval, near, f"{max(1.0, fit['claim']['miss']):.3f}"]
     return [row["title"], row["claim"], row["axis"], row["claimed"], *numbers, *(ends[:1] + ends[-1:] or ["-", "-"])]
