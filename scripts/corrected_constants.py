@@ -91,13 +91,14 @@ SET_COVER = """
 Kaplan, Mansour, Matias and Stemmer, Claim 3.4: m rounds of `SetCoverLearner` with coefficient epsilon / (2 ln(e/delta))
 and counts with noise of scale m / epsilon are (epsilon, delta)-private. The algorithm outputs the selected functions,
 not the noisy counts. The claim holds for a row added or removed ([proof](../proofs/set-cover-hidden.md)); the printed
-proof does not show it, since its last line has 2 epsilon: one epsilon for the counts and one for the functions.
-epsilon = {epsilon:g}, delta = {delta:g}, m = ceil(2 k ln(2/alpha)) for alpha = {alpha:g}. "At most" is certified by
-`accounting.set_cover_epsilon`; "at least" is the exact law of two databases, `accounting.cover.instance`. The first two
-bounds are of the functions alone. Were the noisy counts published too, the constants would break the claim for k = 1
-and 2. "Halved": the printed proof with one half of its epsilon for the counts, of scale 2 m / epsilon, and one half for
-the functions, ln(1 + (epsilon/2) / ln(e/delta)). Ours: the largest coefficient that the
-[stopping game](../proofs/set-cover-game.md) allows if the counts are not published.
+proof does not show it, since its last line has 2 epsilon: one epsilon for the counts and one for the functions. For a
+row that is replaced, the relation of the paper's definition, there is no proof of it. epsilon = {epsilon:g}, delta =
+{delta:g}, m = ceil(2 k ln(2/alpha)) for alpha = {alpha:g}. "At most" is certified by `accounting.set_cover_epsilon`;
+"at least" is the exact law of two databases, `accounting.cover.instance`. The first two bounds are of the functions
+alone. Were the noisy counts published too, the constants would break the claim for k = 1 and 2. "Halved": the printed
+proof with one half of its epsilon for the counts, of scale 2 m / epsilon, and one half for the functions, ln(1 +
+(epsilon/2) / ln(e/delta)). Ours: the largest coefficient that the [stopping game](../proofs/set-cover-game.md) allows
+if the counts are not published.
 
 """
 MULTICLASS = """

@@ -38,8 +38,8 @@ Titles, venues and identifiers are on the page of [papers](../papers.md).
 
 A definition counts as *have* if the code works by it. Classes are finite here: a theorem about all classes counts if
 the code does it for finite ones, with a remark if these have to be small. A slip that changes neither statement nor
-proof, such as a citation of a wrong lemma, is a remark. An item without code may have a wrong print, too: it is
-*missing*, and listed under both headings below.
+proof, such as a citation of a wrong lemma, is a remark. An item without code, or with code of a weaker form, may have a
+wrong print, too: it is *missing* or *partly*, and listed under both headings below.
 
 What is wrong with a print is one of these, the *fault* of the item:
 

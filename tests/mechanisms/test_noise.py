@@ -71,6 +71,14 @@ def test_laplace_profile(epsilon):
     assert hockey_stick(rows[0], rows[1], epsilon) < 1e-9
 
 
+def test_laplace_noise_is_as_large_as_stated():
+    """KMMS Theorem 2.13: it exceeds D in size with probability exp(-epsilon D / s)."""
+    law, sizes = laplace_mechanism(jnp.array(7, jnp.int32), 0.4, sensitivity=2), np.array([0.5, 3.0, 40.0])
+    for more in (7 + sizes, 7 - sizes):
+        tails = np.exp(np.asarray(law.log_survival(jnp.asarray(more, jnp.float32))))
+        np.testing.assert_allclose(tails if more[0] > 7 else 1 - tails, np.exp(-0.4 * sizes / 2) / 2, rtol=1e-3)
+
+
 def test_laplace_vectors_share_one_budget():
     value, moved = jnp.array([3, 4, 5], jnp.int32), jnp.array([4, 3, 5], jnp.int32)  # L1 distance 2
     p, q = (laplace_mechanism(x, 0.7, sensitivity=2) for x in (value, moved))

@@ -52,6 +52,16 @@ def test_saturated_differences_are_private(mechanism):
         assert np.max(np.abs(law - first)) <= epsilon * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+def test_a_bad_candidate_is_chosen_as_rarely_as_stated(epsilon):
+    """BNS Proposition 3.8, KMMS Proposition 2.15: P[x or more below the best] <= |F| exp(-epsilon x / 2)."""
+    law = jax.jit(lambda scores: exponential(scores, epsilon).log_probs())
+    for scores in [*np.random.default_rng(4).integers(-60, 60, (9, 20)), np.array([40, *[0] * 19])]:
+        chances = np.exp(np.asarray(law(scores.astype(np.int32))))
+        for x in np.unique(scores.max() - scores)[1:]:
+            assert chances[scores <= scores.max() - x].sum() <= 20 * np.exp(-epsilon * x / 2) * (1 + 1e-6)
+
+
 def test_unsigned_scores():
     how = {"monotonic": True, "neighboring": Neighboring.ADD_OR_REMOVE_ONE}
     law = jax.jit(lambda scores: exponential(scores, 1.0, **how).log_probs())

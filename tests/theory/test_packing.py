@@ -108,6 +108,17 @@ def test_a_delta_ends_the_growth():
     assert packing.concepts(5, 1.0, 0.1, 0.1, 1e-300) == packing.concepts(5, 1.0, 0.1, 0.1)
 
 
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_a_function_near_a_parity_is_near_no_other(d):
+    """BNS Lemma 5.3: every function with error below 1/4 has one nearest parity; at 1/4 it may have two."""
+    points = np.arange(2**d)
+    parities = np.bitwise_count(points[:, None] & points) % 2
+    functions = np.arange(2**2**d)[:, None] >> points & 1
+    wrong = functions.sum(axis=1, keepdims=True) + parities.sum(axis=1) - 2 * functions @ parities.T
+    nearest = np.sum(wrong == wrong.min(axis=1, keepdims=True), axis=1)
+    assert np.all(nearest[wrong.min(axis=1) < 2**d / 4] == 1) and np.any(nearest[wrong.min(axis=1) == 2**d / 4] > 1)
+
+
 def test_limits_and_monotonicity():
     for k, epsilon, alpha in ((2000, 1.0, 0.1), (2000, 0.1, 0.3)):
         # the mean of e^(-epsilon N) is what counts: between ln 2 k / (alpha epsilon) and a little more

@@ -16,7 +16,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN
-from dpjax.theory import erm, kln, points, search, thresholds
+from dpjax.theory import erm, generalization, kln, points, search, thresholds
 from tests.trials import successes
 
 BINDINGS = {
@@ -115,6 +115,18 @@ def test_erm_solves_its_inequalities():
         assert_least(erm.finite(20, alpha, beta), lambda n: 19 * (1 - alpha) ** n <= beta * (1 + 1e-9))  # noqa: B023
         assert_least(erm.thresholds(alpha, beta), lambda n: 2 * (1 - alpha) ** n <= beta * (1 + 1e-9))  # noqa: B023
         assert_least(erm.points(alpha, beta), lambda n: 2 / alpha * (1 - alpha / 2) ** n <= beta * (1 + 1e-9))  # noqa: B023
+
+
+@pytest.mark.parametrize("k", [1, 30])
+def test_a_large_error_hides_behind_few_errors_on_the_rows_as_rarely_as_stated(k):
+    """BNS Theorem 2.7, exactly: a bad threshold errs on all rows of a mass alpha, on one of two sides of the target."""
+    for _, alpha, beta in GRID:
+        n = generalization.realizable(generalization.line, k, alpha, beta)
+        assert 2 * k * binom.cdf(alpha * n / 2, n, alpha) <= beta
+        assert n <= 64 / alpha * (log(64 / alpha) + log(8 * k / beta))
+        n = generalization.realizable(generalization.finite(100), k, alpha, beta)
+        assert 99 * k * binom.cdf(alpha * n / 2, n, alpha) <= beta
+        assert_least(n, lambda n: 400 * k * exp(-alpha * n / 16) <= beta * (1 + 1e-9))  # noqa: B023
 
 
 def binomial_below(count, n, p):

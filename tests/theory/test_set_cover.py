@@ -41,6 +41,30 @@ def test_errors_are_made_of_their_parts():
     assert theory.sample_errors(130, 1, 1, 0.111, 0.05)[0] == 0
 
 
+def test_the_printed_sum_for_selections_that_lose_up_to_lambda():
+    """KMMS Claim 3.1, the worst of the selections within lambda each; and step (2) of set-cover-rows.md, always."""
+    k, epsilon, alpha, beta, n, lost = 2, 4.0, 0.2, 0.1, 1500, 8
+    generator, log = np.random.default_rng(1), math.log(2 / alpha)
+    rounds, scale = math.ceil(2 * k * log), 2 * k / epsilon * log
+    offset = scale * math.log(2 * k / beta * log)
+    claimed, found = max(alpha * n / 2, 4 * offset) + 4 * k * lost * log, []
+    for _ in range(20):
+        ones = np.tile(generator.random((n, k)) < 0.7, 15)
+        ones[:, k:] ^= generator.random((n, 28)) < 0.005
+        target, left = ones[:, :k].all(axis=1), np.ones(n, bool)
+        negatives, errors = n - target.sum(), 0.0
+        for _ in range(rounds):
+            hit, noise = ~ones & left[:, None], math.floor(generator.laplace(scale=scale)) - offset
+            count = (left & ~target).sum() + noise
+            scores = np.minimum(hit[~target].sum(axis=0) - count / k, -hit[target].sum(axis=0))
+            worst = np.where(scores >= scores.max() - lost, scores, np.inf).argmin()
+            left &= ~hit[:, worst]
+            negatives, errors = (1 - 1 / k) * negatives - scores[worst] - noise / k, errors - scores[worst]
+        found.append((left != target).sum())
+        assert found[-1] <= errors + negatives
+    assert 2 * lost < max(found) <= claimed < n / 4
+
+
 def test_sizes_move_the_right_way():
     def size(functions=130, k=4, rounds=13, coefficient=0.1, alpha=0.1, beta=0.1, *more):
         return theory.realizable(functions, k, rounds, coefficient, alpha, beta, *more)
