@@ -15,7 +15,7 @@ from dpjax.accounting.numeric.profile import loss_delta
 from dpjax.attacks import BonehShaw
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
-from dpjax.mechanisms import stability_histogram_guarantee
+from dpjax.mechanisms import choosing, stability_histogram_guarantee
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
 from dpjax.papers import bgs_boosting, bgs_dimensions
 from dpjax.papers.theorems import papers, search
@@ -192,6 +192,15 @@ def test_the_printed_loss_of_a_round_is_false_and_the_sum_of_all_losses_true():
         rounds, n = 2 / alpha, 4 * (math.log(1 / alpha) + math.log(1 / beta)) / (alpha**2 * epsilon)
         lost = rounds * 2 / epsilon * (math.log(2 / alpha) + math.log(1 / beta))  # each with probability 1 - beta
         assert lost <= 2 * alpha * n + rounds * math.log(2 / alpha) / epsilon
+
+
+def test_a_sample_of_no_concept_that_determines_all_points_is_seen():
+    """yan:definition-15 as printed: one subsample has a vote for every node of a depth, which the choice shows."""
+    assert search("yan:definition-15").fault == "use"
+    votes = np.zeros(10**4, np.int32)
+    votes[0] = 10
+    one, other = (np.exp(np.asarray(choosing(each, 1.0, 1e-6).log_probs())) for each in (votes, votes + 1))
+    assert np.sum(np.maximum(0, other - math.e * one)) > 1000 * 1e-6
 
 
 @pytest.mark.parametrize(("k", "elements"), [(2, 3), (3, 3), (4, 4), (5, 4)])
