@@ -134,7 +134,7 @@ def _bound(columns: list[Cells], rows: int, depth: int, known: dict[tuple[int, i
 def sauer_bound(depth: int, dimension: int, largest: int) -> int:
     """The sum over i <= dimension of binomial(depth, i) largest^i, for labels 0..largest.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 5.6, for depth >= dimension.
+    For depth <= dimension it is (largest + 1)^depth. Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 5.6.
     """
     for name, value in (("depth", depth), ("dimension", dimension), ("largest", largest)):
         checks.integer(name, value, 0)

@@ -54,7 +54,8 @@ class BitReduction(OfClass):
 
     Privacy: (epsilon, delta), replace-one, if the binary learners are: each row is read by one of them.
     Utility: error at most alpha with probability 1 - beta from n rows on, the least n that gives every bit the sample
-      size of its learner at alpha / L and beta / L: their sum, if the weights are in the proportion of these sizes.
+      size of its learner at alpha / L and beta / L: their sum, up to 1/32 of the largest for each other bit, if the
+      weights are in the proportion of these sizes.
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorems 1.1 and 3.1, Figure 1, Corollary 3.3.
     """
 

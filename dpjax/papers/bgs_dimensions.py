@@ -1,7 +1,7 @@
 """The inequalities between dimensions in Bun, Gaboardi, Sivakumar 2021, evaluated on one class."""
 
 from dataclasses import dataclass
-from math import log, log2
+from math import e, log, log2
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,14 @@ def inequalities(found: Measured) -> list[Inequality]:
         *(
             Inequality("Theorem 5.6", "N(0, H, n) <= sum_{i <= MLD} C(n, i) k^i", size, sauer_bound(depth, d, k))
             for depth, size in enumerate(found.covers) if depth >= d
+        ),
+        *(
+            Inequality("Theorem 5.6", "that sum <= (e k n/MLD)^MLD", sauer_bound(n, d, k), (e * k * n / d) ** d)
+            for n in range(d, len(found.covers)) if d
+        ),
+        *(
+            Inequality("Theorem 5.6", "N(0, H, n) <= (k + 1)^n for n < MLD", size, (k + 1) ** depth)
+            for depth, size in enumerate(found.covers[:d])
         ),
         Inequality("Lemma 5.11", "2^(Psi^B) <= N(0, H, Psi^B)", 2**found.all_maps, found.covers[found.all_maps]),
         Inequality(

@@ -72,6 +72,9 @@ def test_threshold_dimension_and_star_number():
         check(chain, naive.threshold(matrix), matrix)
         check(star, naive.star(matrix), matrix)
         assert len(chain.witness.points) == chain.value and len(star.witness.points) == star.value
+        littlestone = dimensions.littlestone_dimension(matrix).value
+        if littlestone:  # Yan 2025, Theorem 4
+            assert int(np.log2(littlestone)) <= chain.value <= 2 ** (littlestone + 1)
 
 
 def test_teaching_dimensions():

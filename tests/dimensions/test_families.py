@@ -101,6 +101,14 @@ def test_a_bit_with_a_larger_dimension(largest):
     matrix = families.one_bit_gap(largest)
     assert matrix.max() <= largest and littlestone(matrix) == 1
     assert littlestone(families.bit(matrix, 0)) == int(np.log2((largest + 1) // 2)) >= np.log2(largest / 4)
+    assert np.log2(largest / 4) >= np.log2(largest + 1) / 10
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3, 4])
+def test_few_labels_have_no_gap(largest):
+    """Theorem 6.1 for k < 5: a binary class is its own bit, and 1 >= log2(k + 1) / 10."""
+    matrix = families.points(3, 3, exactly=False)
+    assert littlestone(families.bit(matrix, 0)) == littlestone(matrix) == 3 >= 3 * np.log2(largest + 1) / 10
 
 
 @pytest.mark.parametrize(("largest", "count"), [(5, 2), (7, 2), (15, 2), (31, 2), (7, 3)])

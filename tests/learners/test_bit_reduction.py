@@ -13,7 +13,7 @@ import dpjax as dp
 from dpjax import audit, evidence
 from dpjax.concepts import Domain, Finite, Multiclass, Points, distributions
 from dpjax.core.checks import InputError
-from dpjax.dimensions import families
+from dpjax.dimensions import families, littlestone_dimension
 from dpjax.experiments.config.builder import Builder
 from dpjax.experiments.config.to_spec import spec_of
 from dpjax.experiments.sweep.hard_tasks import hard_bits
@@ -98,6 +98,31 @@ def test_rows_in_proportion_to_sample_sizes():
     assert even.blocks.order == (0, 1, 2, 3) and even.sample_size(BUDGET, GOAL) == 4 * max(each) - 3
     assert BitReduction(CLASS).blocks.order == (0, 1, 2)
     assert Builder().build("learner", json.loads(json.dumps(spec_of(even)))) == even
+
+
+@dataclass(frozen=True)
+class ByDimension(KLN):
+    """A generic learner whose sample size is a function of the Littlestone dimension, alpha and beta."""
+
+    @staticmethod
+    def size(dimension, alpha, beta):
+        """Grows with each of the three demands."""
+        return round(dimension**2 / float(alpha) + 1 / float(beta))
+
+    def sample_size(self, privacy, accuracy):
+        dimension = littlestone_dimension(self.concepts.matrix()).value
+        return self.size(dimension, accuracy.alpha, accuracy.beta)
+
+
+@pytest.mark.parametrize("concepts", [CLASS, GAP, Multiclass.of(families.one_bit_gap(255))], ids=str)
+def test_rows_add_over_the_dimensions_of_the_bits(concepts):
+    """Corollary 3.3, up to 1/32 of the largest size for each other bit, in whole rows."""
+    dimensions = [littlestone_dimension(bit.matrix()).value for bit in concepts.bits]
+    count = len(dimensions)
+    sizes = [ByDimension.size(d, 0.1 / count, 0.1 / count) for d in dimensions]
+    learner = BitReduction(concepts, ByDimension, tuple(sizes))
+    assert sum(sizes) <= learner.sample_size(BUDGET, GOAL) <= sum(sizes) + (count - 1) * max(sizes) / 32 + count
+    assert (max(dimensions) > min(dimensions)) is (concepts != CLASS)
 
 
 @pytest.mark.parametrize("weights", [(1, 2), (1, 2, 0), (1, 2, 0.5), [1, 2, 3], 3])

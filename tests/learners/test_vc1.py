@@ -116,6 +116,40 @@ def test_one_row_changes_one_subsample(name):
         assert moved.sum() <= 1 and not moved[6:].any()
 
 
+@pytest.mark.parametrize("name", ["recursive", "prefixes"])
+def test_nodes_of_clean_subsamples_are_on_the_path_of_the_target(name):
+    """Lemmas 6 and 8: and so a chain."""
+    tree, generator, deepest = TREES[name], np.random.default_rng(14), 0
+    learner = improper(tree, 6)
+    plan = learner.plan(Privacy(1.0, 1e-6), ACCURACY)
+    nodes = jax.jit(lambda key, sample: learner.deterministic(key, sample, plan)[0])
+    for trial in range(30):
+        target = tree.targets(1000)[int(generator.integers(tree.proper.sum()))]
+        x = generator.integers(0, tree.domain.size, (60, 1)).astype(np.uint32)
+        sample = Sample(x, program(tree)[0](target[None], x), np.ones(60, bool))
+        found = np.asarray(nodes(jax.random.key(trial), sample))[:6, -1].astype(int)
+        assert np.all((found <= target[1]) & (target[1] < tree.tout[found]))
+        deepest = max(deepest, tree.depth[found].max())
+    assert deepest > 2
+
+
+def test_a_subsample_is_bad_as_rarely_as_the_bound_says():
+    """Lemma 7, with (1 - alpha)^m for each subsample: 1000 of 8 rows for each of three targets, at 4 deviations."""
+    tree, generator, m, many = TREES["recursive"], np.random.default_rng(15), 8, 1000
+    every = np.arange(tree.domain.size, dtype=np.uint32)[:, None]
+    label = np.array([program(tree)[0](np.array([[0, v]], np.uint32), every)[:, 0] for v in range(tree.size)])
+    nodes = jax.jit(tree.deterministic)
+    for target in np.flatnonzero(tree.proper & (tree.depth >= tree.height - 1))[:3]:
+        x = generator.integers(0, tree.domain.size, (many, m)).astype(np.uint32)
+        found = nodes(x[..., None], label[target][x], np.ones((many, m), bool))
+        found = np.asarray(found)[:, -1].astype(int)
+        error = np.mean(label[found] != label[target], axis=1)
+        assert np.any(error > 0)
+        for alpha in (0.05, 0.1, 0.2):
+            most = (1 - alpha) ** m
+            assert np.mean(error > alpha) <= most + 4 * np.sqrt(most * (1 - most) / many)
+
+
 @pytest.mark.parametrize("subsamples", [-1, 0, 1, 2, 5, 6, 7, 1000, 2**31 - 1])
 def test_one_row_changes_one_subsample_of_an_edited_plan(subsamples):
     """Whatever t the plan says: also beyond the buffer, and below the bucket's least."""

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpjax.dimensions import families
+from dpjax.dimensions import families, littlestone_dimension, psi_littlestone_dimension, sauer_bound, zero_cover
+from dpjax.dimensions.psi import bipartitions
 from dpjax.papers.bgs_dimensions import COUNTEREXAMPLE, inequalities, measure, random_class
 
 
@@ -33,3 +34,39 @@ def test_the_counterexample():
 
 def test_one_concept():
     assert not violated(np.array([[3, 1]])) and measure(np.array([[0, 0]])).largest_bit == 0
+
+
+def test_all_three_bounds_of_covers_are_compared():
+    """Theorem 5.6: below the dimension every sequence of labels may be needed, and all subsets of 3 points are."""
+    cube = families.points(3, 3, exactly=False)
+    found = [one for one in inequalities(measure(cube)) if one.source == "Theorem 5.6"]
+    assert len({one.words for one in found}) == 3
+    assert [one.small for one in found if "n < MLD" in one.words] == [1, 2, 4]
+    assert [sauer_bound(n, 3, 4) for n in range(4)] == [5**n for n in range(4)]
+
+
+def test_at_most_one_label_keeps_the_dimension():
+    """Claim 5.7."""
+    generator = np.random.default_rng(2)
+    for _ in range(150):
+        matrix = random_class(generator)
+        d = littlestone_dimension(matrix).value
+        for column in matrix.T:
+            parts = [littlestone_dimension(matrix[column == label]).value for label in np.unique(column)]
+            assert max(parts) <= d and parts.count(d) <= 1
+
+
+def test_a_tree_that_all_maps_shatter_needs_a_cover_for_each_leaf():
+    """Lemma 5.11, by the exact cover number of the tree of inputs of the witness."""
+
+    def inputs(node):
+        return (node.point, *(inputs(child) for child in node.children if child.children is not None))
+
+    generator, deepest = np.random.default_rng(3), 0
+    for _ in range(150):
+        matrix = random_class(generator)
+        found = psi_littlestone_dimension(matrix, bipartitions)
+        if found.value:
+            assert zero_cover(matrix, inputs(found.witness)).value >= 2**found.value
+            deepest = max(deepest, found.value)
+    assert deepest >= 3
