@@ -124,6 +124,11 @@ def test_rooms_of_experiments_have_floors():
     assert len(arrows) > 15
 
 
+def test_chex_is_imported_by_the_conformance_suite_alone():
+    """It takes as long to import as dpjax."""
+    assert {layer(module_of(f)) for f in FILES for base, _ in imports(f) if base.split(".")[0] == "chex"} == {"testing"}
+
+
 def test_host_layers_need_no_jax():
     found = {
         module_of(path): {base.split(".")[0] for base, _ in imports(path)} - HOST_ONLY - STANDARD - {"dpjax"}
