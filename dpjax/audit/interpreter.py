@@ -12,11 +12,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
 from dpjax.audit.histories import Histories, codes
 from dpjax.audit.pieces import ASKED, DRAW, Pieces, Straight, atoms, draws_in, filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value, joined, merged, taken
+from dpjax.core.jax_extensions import ClosedJaxpr
 
 _MERGED_FROM = 1024  # rows; for fewer rows merging takes longer than it saves
 
