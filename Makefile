@@ -90,7 +90,7 @@ $(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.newest: pyproject.toml
 	@test -n "$(NEWEST_PYTHON)" || { echo "no Python 3.12: make test-newest NEWEST_PYTHON=/path/to/python3.12" >&2; exit 1; }
 	"$(NEWEST_PYTHON)" -m venv $(VENV)/newest
-	$(VENV)/newest/bin/python -m pip install --quiet --editable ".[test]"
+	$(VENV)/newest/bin/python -m pip install --quiet --no-compile --editable ".[test]"
 	touch $@
 
 $(VENV)/.beyond: pyproject.toml | $(VENV)/bin/python
