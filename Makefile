@@ -5,7 +5,7 @@ OUT ?= out/demo
 JOBS ?= 2
 PORT ?= 8000
 
-.PHONY: demo test test-slow test-lowest golden-newest lint bench figures docs docs-serve dist-check clean
+.PHONY: demo test test-slow test-lowest test-newest newest-python golden-newest lint bench figures docs docs-serve dist-check clean
 
 demo: $(VENV)/.run
 	@$(VENV)/bin/dpjax curve configs/composition.toml --out $(OUT) --devices 1 --panels k --width 5 --formats png
@@ -22,11 +22,21 @@ LOWEST ?= tests/golden tests/laws tests/mechanisms tests/experiments/test_versio
 test-lowest: $(VENV)/.lowest
 	$(VENV)/lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -W ignore::DeprecationWarning $(LOWEST)
 
-NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
-# Golden files on the newest JAX that there is, whatever pyproject.toml accepts; writes tests/golden/jax-* for its series.
-golden-newest: $(VENV)/.newest
-	$(VENV)/newest/bin/python tests/golden/test_golden.py
+# The quick suite, or the part that NEWEST names, on the newest JAX that pyproject.toml accepts: it needs Python 3.12.
+NEWEST ?= tests
+NEWEST_PYTHON ?= $(shell python3.12 -c "import sys; print(sys.executable)" 2>/dev/null \
+	|| ls -d "$$(pyenv root 2>/dev/null)"/versions/3.12.*/bin/python3.12 2>/dev/null | tail -n 1)
+test-newest: $(VENV)/.newest
 	$(VENV)/newest/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(NEWEST)
+
+newest-python: # prints the Python 3.12 of test-newest; nothing if there is none
+	@echo $(NEWEST_PYTHON)
+
+BEYOND ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
+# Golden files on the newest JAX that there is, whatever pyproject.toml accepts; writes tests/golden/jax-* for its series.
+golden-newest: $(VENV)/.beyond
+	$(VENV)/beyond/bin/python tests/golden/test_golden.py
+	$(VENV)/beyond/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(BEYOND)
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -77,11 +87,17 @@ $(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/uv pip install --quiet --python $(VENV)/lowest --resolution lowest-direct --editable ".[test]" "pyparsing<3.3"
 	touch $@
 
-$(VENV)/.newest: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.newest: pyproject.toml
+	@test -n "$(NEWEST_PYTHON)" || { echo "no Python 3.12: make test-newest NEWEST_PYTHON=/path/to/python3.12" >&2; exit 1; }
+	"$(NEWEST_PYTHON)" -m venv $(VENV)/newest
+	$(VENV)/newest/bin/python -m pip install --quiet --no-compile --editable ".[test]"
+	touch $@
+
+$(VENV)/.beyond: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
-	$(VENV)/bin/python -m venv --without-pip $(VENV)/newest
-	printf 'jax\njaxlib\n' > $(VENV)/newest.txt
-	$(VENV)/bin/uv pip install --quiet --python $(VENV)/newest --override $(VENV)/newest.txt --editable ".[test]"
+	$(VENV)/bin/python -m venv --without-pip $(VENV)/beyond
+	printf 'jax\njaxlib\n' > $(VENV)/beyond.txt
+	$(VENV)/bin/uv pip install --quiet --python $(VENV)/beyond --override $(VENV)/beyond.txt --editable ".[test]"
 	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python

@@ -78,7 +78,8 @@ def test_importing_it_imports_nothing_heavy(fresh):
 def test_studies_and_learners_need_no_figures_and_no_accountants(fresh):
     program = (
         "import json, sys, dpjax as dp\ndp.Study, dp.KLN, dp.Task\n"
-        "print(json.dumps([name in sys.modules for name in ('matplotlib', 'dp_accounting', 'optax', 'pydantic')]))"
+        "names = ('matplotlib', 'dp_accounting', 'optax', 'chex', 'pydantic')\n"
+        "print(json.dumps([name in sys.modules for name in names]))"
     )
     assert not any(fresh(program))
 

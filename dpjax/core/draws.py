@@ -13,12 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.extend import source_info_util
-from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
-from jax.interpreters import ad, batching, mlir
 
 from dpjax.core.checks import InputError
 from dpjax.core.compilers import require_sound
+from dpjax.core.jax_extensions import ClosedJaxpr, Primitive, ad, batching, jaxpr_as_fun, mlir, source_info_util
 from dpjax.core.lowered import lowered
 
 Sampler = Callable[[Any, Array], Any]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jax.interpreters import partial_eval
+from dpjax.core.jax_extensions import partial_eval
 
 
 def lowered(program: Any) -> Any:

@@ -13,10 +13,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.core import Tracer
-from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
-from jax.interpreters import batching, mlir
 
 from dpjax.core.checks import InputError
+from dpjax.core.jax_extensions import ClosedJaxpr, Primitive, batching, jaxpr_as_fun, mlir
 from dpjax.core.lowered import lowered
 
 _GROUPS = 16  # a group is this part of the lanes: failures are expected to be rare

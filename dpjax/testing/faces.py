@@ -4,6 +4,7 @@ import copy
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +14,7 @@ from dpjax.concepts.elements import elements, mass_of
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Neighboring
+from dpjax.testing.comparisons import traced_at_most
 from dpjax.testing.findings import require, short
 from dpjax.testing.under_test import LearnerUnderTest
 
@@ -91,20 +93,17 @@ def it_runs(subject: LearnerUnderTest) -> None:
 
 def an_equal_learner_is_the_same_program(subject: LearnerUnderTest) -> None:
     """A copy is not traced again, as a static argument or as a pytree."""
-    traces, sample, plan = [], subject.draw(), subject.plan()
-
-    def run(learner: Any, key: Any, sample: Any, plan: Any) -> Any:
-        traces.append(learner)
-        return learner.learn(key, sample, plan).outcome
-
+    sample, plan, key = subject.draw(), subject.plan(), jax.random.key(0)
+    advice = "equality and hash by value: a frozen dataclass of plain values"
     for static in (True, False):
-        traces.clear()
-        compiled = jax.jit(run, static_argnums=0 if static else ())
-        for learner in (subject.learner, copy.deepcopy(subject.learner)):
-            key = jax.random.key(0)
-            jax.eval_shape(lambda k, s, one=learner, run=compiled: run(one, k, s, plan), key, sample)
-        advice = "equality and hash by value: a frozen dataclass of plain values"
-        require(len(traces) == 1, "one trace for equal learners", len(traces), advice)
+        learn = jax.jit(chex.assert_max_traces(_learn, n=1), static_argnums=0 if static else ())
+        with traced_at_most("one trace for equal learners", advice):
+            for learner in (subject.learner, copy.deepcopy(subject.learner)):
+                jax.eval_shape(lambda k, s, learner=learner, learn=learn: learn(learner, k, s, plan), key, sample)
+
+
+def _learn(learner: Any, key: Any, sample: Any, plan: Any) -> Any:
+    return learner.learn(key, sample, plan).outcome
 
 
 def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str | None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import chex
 import jax
 import numpy as np
 
@@ -11,9 +12,10 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError
 from dpjax.core.plans import NARROW, stack_plans
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.testing.comparisons import difference, traced_at_most
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.samples import words
-from dpjax.testing.under_test import LearnerUnderTest, same
+from dpjax.testing.under_test import LearnerUnderTest
 
 _SWEEP = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
 _REFUSED = 0.1  # largest fraction of random budgets that may be refused
@@ -35,17 +37,15 @@ def a_sweep_of_epsilon_has_few_programs(subject: LearnerUnderTest) -> str:
     advice = "make numbers of a budget leaves of the plan, and sizes of dpjax.core.plans.bucket"
     expected = f"at most {subject.programs} structures over a factor of 16"
     require(len(structures) <= subject.programs, expected, len(structures), advice)
-    traces = []
 
     @jax.jit
-    def run(key, sample, plan):
-        traces.append(plan)
+    @chex.assert_max_traces(n=len(structures))
+    def learn(key: Any, sample: Any, plan: Any) -> Any:
         return subject.learner.learn(key, sample, plan)
 
-    for plan, n in zip(sweep, (40, 7, 0, 1, 2, 40, 64, 3), strict=True):
-        jax.eval_shape(run, jax.random.key(0), subject.draw(n), plan)
-    expected = f"{len(structures)} traces, one a structure"
-    require(len(traces) <= len(structures), expected, len(traces), "give each leaf one dtype and shape")
+    with traced_at_most(f"{len(structures)} traces, one a structure", "give each leaf one dtype and shape"):
+        for plan, n in zip(sweep, (40, 7, 0, 1, 2, 40, 64, 3), strict=True):
+            jax.eval_shape(learn, jax.random.key(0), subject.draw(n), plan)
     return f"{len(structures)} program{'s' * (len(structures) > 1)}"
 
 
@@ -62,7 +62,8 @@ def plans_run_side_by_side(subject: LearnerUnderTest) -> None:
     for i, plan in enumerate(plans):
         one = jax.tree.map(lambda part, i=i: part[i], together)
         advice = "decide on whole numbers, and sum floats along no axis that vmap changes"
-        require(same(one, alone(key, sample, plan)), "the same bits", f"others at plan {i}", advice)
+        differs = difference(one, alone(key, sample, plan))
+        require(not differs, "the same bits", f"others at plan {i}: {differs}", advice)
 
 
 def the_guarantee_is_within_the_budget(subject: LearnerUnderTest) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 from dpjax import audit
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
+from dpjax.testing.comparisons import difference
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.samples import CAPACITY, words
-from dpjax.testing.under_test import BATCH, LearnerUnderTest, same
+from dpjax.testing.under_test import BATCH, LearnerUnderTest
 
 _FEW, _HALVINGS = 7, 12
 _ORDINARY = "a plan for an ordinary budget"
@@ -90,9 +91,10 @@ def padding_does_not_matter(subject: LearnerUnderTest) -> None:
         order = np.concatenate([np.arange(n), n + np.argsort(words(f"order {n}", CAPACITY - n))])
         mixed = Sample(jnp.asarray(np.asarray(dirty.x)[order]), jnp.asarray(np.asarray(dirty.y)[order]), dirty.mask)
         found = subject.learn(clean, epsilon)
-        given = f"another one at n = {n}, epsilon = {epsilon:g} when entries under the mask's False change"
-        ok = same(found, subject.learn(dirty, epsilon)) and same(found, subject.learn(mixed, epsilon))
-        require(ok, "the same answer", given, "count masked rows only: x and y of others are garbage")
+        for other in (dirty, mixed):
+            differs = difference(found, subject.learn(other, epsilon))
+            given = f"another one at n = {n}, epsilon = {epsilon:g} when masked rows change: {differs}"
+            require(not differs, "the same answer", given, "count rows where mask is True: others are garbage")
 
 
 def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> None:
@@ -104,18 +106,19 @@ def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> 
     small = subject.draw(realizable=False)
     for epsilon, other in zip(subject.budgets, found, strict=True):
         one = jax.tree.map(lambda part: np.asarray(part)[:_FEW], subject.learn(small, epsilon))
-        given = f"another one at epsilon = {epsilon:g}"
+        differs = difference(one, other)
+        given = f"another one at epsilon = {epsilon:g}: {differs}"
         advice = "pad draws on the leading axis only, name every dtype, sort and decide on whole numbers"
-        require(same(one, other), "the same answer in another capacity, batch and 64-bit mode", given, advice)
+        require(not differs, "the same answer in another capacity, batch and 64-bit mode", given, advice)
 
 
 def capacity_does_not_matter(subject: LearnerUnderTest) -> None:
     """The same output for the same rows and key in a buffer twice as large."""
     small, large = (subject.draw(40, capacity, realizable=False) for capacity in (CAPACITY, 2 * CAPACITY))
     for epsilon in subject.budgets:
-        ok = same(subject.learn(small, epsilon), subject.learn(large, epsilon))
+        differs = difference(subject.learn(small, epsilon), subject.learn(large, epsilon))
         advice = "use n, the sum of the mask, never the capacity; draw with padding on the leading axis"
-        require(ok, "the same answer", f"another one at epsilon = {epsilon:g}", advice)
+        require(not differs, "the same answer", f"another one at epsilon = {epsilon:g}: {differs}", advice)
 
 
 def the_batch_does_not_matter(subject: LearnerUnderTest) -> None:
@@ -123,9 +126,10 @@ def the_batch_does_not_matter(subject: LearnerUnderTest) -> None:
     sample = subject.draw(realizable=False)
     for epsilon in subject.budgets:
         few, many = (subject.learn(sample, epsilon, batch=batch) for batch in (_FEW, BATCH))
-        ok = same(few, jax.tree.map(lambda part: part[:_FEW], many))
+        differs = difference(few, jax.tree.map(lambda part: part[:_FEW], many))
         advice = "decide on whole numbers: sums of floats depend on the batch"
-        require(ok, "the same answer in another batch", f"another one at epsilon = {epsilon:g}", advice)
+        given = f"another one at epsilon = {epsilon:g}: {differs}"
+        require(not differs, "the same answer in another batch", given, advice)
 
 
 def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
@@ -135,15 +139,17 @@ def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
         with jax.enable_x64(on):
             sample = subject.draw(realizable=False)
             seen.append([jax.tree.map(np.asarray, subject.learn(sample, e)) for e in subject.budgets])
-    require(same(*seen), "the same answer with 64-bit types enabled", "another one", "name the dtype of every array")
+    differs = difference(*seen)
+    given = f"another one: {differs}"
+    require(not differs, "the same answer with 64-bit types enabled", given, "name the dtype of every array")
 
 
 def jit_does_not_matter(subject: LearnerUnderTest) -> None:
     """The same output without jit, in a small buffer since every operation is then compiled separately."""
     sample, key, learn = subject.draw(12, capacity=16), jax.random.key(1), subject.learner.learn
     plan = jax.tree.map(jnp.asarray, subject.plan(4.0))
-    ok = same(learn(key, sample, plan), jax.jit(learn)(key, sample, plan))
-    require(ok, "the same answer without jit", "another one", "decide on whole numbers")
+    differs = difference(learn(key, sample, plan), jax.jit(learn)(key, sample, plan))
+    require(not differs, "the same answer without jit", f"another one: {differs}", "decide on whole numbers")
 
 
 def promotion_of_types_is_explicit(subject: LearnerUnderTest) -> None:

@@ -4,7 +4,6 @@ from functools import cached_property
 from typing import Any
 
 import jax
-import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Privacy, Sample
@@ -89,14 +88,3 @@ class LearnerUnderTest:
         """Hypotheses for a batch of keys with the plan of a budget (epsilon, delta, alpha, beta)."""
         keys = jax.random.split(jax.random.key(seed), batch)
         return (how or self.program)(keys, sample, self.plan(*budget))
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two trees of arrays are bitwise equal."""
-    pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
-    return all(_as_bytes(a) == _as_bytes(b) for a, b in pairs)
-
-
-def _as_bytes(part: Any) -> tuple:
-    array = np.ascontiguousarray(np.asarray(part))
-    return array.shape, array.dtype.str, array.tobytes()

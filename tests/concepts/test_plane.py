@@ -2,6 +2,7 @@
 
 import random
 
+import chex
 import jax
 import numpy as np
 import pytest
@@ -69,11 +70,10 @@ def test_probes_measure_areas(d):
 
 def test_a_square_at_any_place_is_one_program(key):
     """Draws, probes and errors of the grid of the square's side, moved; another place compiles nothing new."""
-    traces = []
 
     @jax.jit
+    @chex.assert_max_traces(n=1)
     def run(law, key, words):
-        traces.append(1)
         found = Hypothesis.of(words[None])
         with jax.enable_x64(True):
             return law.draw(key, 50), concepts.error(law, found, Hypothesis.of(words[None] ^ np.uint32(2)))
@@ -86,7 +86,6 @@ def test_a_square_at_any_place_is_one_program(key):
         np.testing.assert_array_equal(drawn, np.asarray(whole.draw(key, 50)) + np.array(low, np.uint32))
         np.testing.assert_array_equal(law.points(), whole.points() + np.array(low, np.uint32))
         assert law.total == 512 and wrong.shape == (1,)
-    assert len(traces) == 1
     for wrong_side in (0, 1001):
         with pytest.raises(InputError, match="side"):
             UniformSquare(1000, side=wrong_side, low=np.zeros(2, np.uint32))

@@ -105,6 +105,14 @@ class ByAddress(Learner):
     of: Any = field(default_factory=Plain)
 
 
+@dataclass(frozen=True)
+class OtherDtype(Learner):
+    """Has a leaf whose dtype follows epsilon."""
+
+    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+        return Plan(down(float(privacy.epsilon)) if privacy.epsilon < 1 else np.int32(privacy.epsilon))
+
+
 @dataclass
 class Thawed(OfClass):
     """Is not frozen."""

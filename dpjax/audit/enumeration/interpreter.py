@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
 from dpjax.audit.enumeration.histories import Histories, codes
 from dpjax.audit.enumeration.pieces import (
@@ -28,6 +27,7 @@ from dpjax.audit.enumeration.pieces import (
     refuse,
 )
 from dpjax.audit.enumeration.population import Population, Value, joined, merged, taken
+from dpjax.core.jax_extensions import ClosedJaxpr
 
 _MERGED_FROM = 1024  # rows; for fewer rows merging takes longer than it saves
 

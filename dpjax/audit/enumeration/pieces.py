@@ -7,11 +7,10 @@ from typing import Any, NoReturn
 
 import jax
 import numpy as np
-from jax.extend import source_info_util
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun
 
 from dpjax.audit.enumeration.population import Value
 from dpjax.core.checks import InputError
+from dpjax.core.jax_extensions import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun, source_info_util
 from dpjax.core.lowered import lowered
 
 DRAW, ASKED = "dpjax_draw", "dpjax_asked"

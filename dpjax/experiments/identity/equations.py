@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any, NamedTuple
 
-from jax.extend import source_info_util
-from jax.extend.core import ClosedJaxpr, Jaxpr
-
+from dpjax.core.jax_extensions import ClosedJaxpr, Jaxpr, source_info_util
 from dpjax.core.lowered import lowered
 
 _WHERE = re.compile(r"^(?P<path>.*?):\d+(?::\d+)? \((?P<function>.*)\)$")

@@ -15,10 +15,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 from jax.tree_util import PyTreeDef
 
 from dpjax.core.checks import InputError
+from dpjax.core.jax_extensions import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 from dpjax.core.lowered import lowered
 from dpjax.core.products import EXACT
 

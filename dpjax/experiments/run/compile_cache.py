@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import jax
-from jax.experimental.compilation_cache import compilation_cache
 
+from dpjax.core.jax_extensions import reset_cache
 from dpjax.core.owners import is_private
 from dpjax.experiments.run.device import flags, processor
 from dpjax.experiments.store.canonical import versions
@@ -64,7 +64,7 @@ def require_private() -> Path | None:
     if "://" in folder or is_private(folder):
         return Path(folder)
     jax.config.update("jax_compilation_cache_dir", None)
-    compilation_cache.reset_cache()
+    reset_cache()
     if os.path.exists(folder):
         warnings.warn(
             f"programs are compiled and not kept: others may write to {folder}, or to a folder on the way to it, and "

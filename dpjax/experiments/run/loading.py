@@ -12,10 +12,15 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental import serialize_executable
-from jaxlib import xla_client
 
 from dpjax.core.files import read_bytes
+from dpjax.core.jax_extensions import (
+    CACHE_HIT,
+    CompileOptions,
+    DeviceAssignment,
+    ExecutableUnpickler,
+    serialize_executable,
+)
 from dpjax.core.owners import is_private
 from dpjax.experiments.run.compile_cache import require_private
 from dpjax.experiments.run.device import identity_of, processor
@@ -23,7 +28,6 @@ from dpjax.experiments.store.canonical import versions
 
 _FOLDER = "tiles"
 _MOST_BYTES = 1 << 30
-_HIT = "/jax/compilation_cache/cache_hits"
 
 
 class Loader:
@@ -79,16 +83,16 @@ class Loader:
         return Path(folder) / _FOLDER / hashlib.sha256(about.encode()).hexdigest()
 
 
-class _OnOneDevice(serialize_executable._JaxPjrtUnpickler):
+class _OnOneDevice(ExecutableUnpickler):
     """Reads JAX's own format; every device that it names becomes the one that is asked for."""
 
     def persistent_load(self, pid: tuple) -> Any:
         if pid[0] == "device":
             return self.execution_devices[0]
         if pid[0] == "exec":
-            options = xla_client.CompileOptions()
+            options = CompileOptions()
             place = np.array([[self.execution_devices[0].id]])
-            options.device_assignment = xla_client.DeviceAssignment.create(place)
+            options.device_assignment = DeviceAssignment.create(place)
             return self.backend.deserialize_executable(pid[1], self.execution_devices, options)
         return super().persistent_load(pid)
 
@@ -112,7 +116,7 @@ class _Listening:
     @staticmethod
     def _hear(event: str, **_: Any) -> None:
         now = getattr(_Listening._own, "now", None)
-        if event == _HIT and now is not None:
+        if event == CACHE_HIT and now is not None:
             now.hit = True
 
 
