@@ -124,7 +124,8 @@ def choice(name: str, value: Any, known: Iterable[str], advice: str = "take one 
     """One of the known names; otherwise InputError with the closest names, or with all of them and the advice."""
     names = sorted(known)
     if not isinstance(value, str) or value not in names:
-        folded = {known.lower(): known for known in names}
+        alike = {known: difflib.SequenceMatcher(None, known, str(value)).ratio() for known in names}
+        folded = {known.lower(): known for known in sorted(names, key=lambda known: alike[known])}  # closest case wins
         many = len(names) > _MANY
         near = difflib.get_close_matches(str(value).lower(), folded, n=3, cutoff=0.6 if many else 0.4)
         near = near[:1] if str(value).lower() in folded else near

@@ -247,8 +247,10 @@ def test_an_audit_that_shows_nothing_says_so():
     assert (constant.epsilon_found, constant.delta_found) == pytest.approx((0, 0), abs=1e-12)
     assert constant.verdict.startswith("vacuous")
     assert found(lambda key, sample, plan: jnp.zeros(0)).verdict.startswith("vacuous")
+    blind = found(lambda key, sample, plan: choice(key, jax.tree.map(jnp.zeros_like, sample), plan))
+    assert blind.verdict.startswith("vacuous: on each pair") and blind.vacuous and blind.details["outcomes"] > 1
     leaks = found(lambda key, sample, plan: sample.y[0, 0])
-    assert leaks.verdict == "VIOLATED"
+    assert leaks.verdict == "VIOLATED" and not leaks.vacuous
     assert found(choice).details["outcomes"] == CONCEPTS.size and found(choice).verdict.startswith("consistent")
 
 

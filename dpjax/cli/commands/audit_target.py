@@ -171,7 +171,8 @@ def _function(
     if command.histograms is None:
         some, caveat = _of_the_user(command, relation)
     else:
-        universe, caveat = _histograms(command.histograms, relation), ""
+        universe = _histograms(command.histograms, relation)
+        caveat = "the function receives the counts of the cells, not rows"
         some = _of_histograms(universe, 1 if kind == "key" else None)
 
     def run(value: Any, randomness: Any) -> Any:
