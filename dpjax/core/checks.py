@@ -1,13 +1,16 @@
 """Host-side validation with one error style: what was expected, what was given, what to do."""
 
 import difflib
+import functools
+import inspect
 import numbers
 import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+_T = TypeVar("_T")
 _LONGEST = 2000
 _MANY = 24  # names: more are not listed beside a suggestion
 RAISED = (Exception, SystemExit)
@@ -114,6 +117,26 @@ def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
         given = repr(value) if isinstance(value, int | float | str | None) else type(value).__name__
         raise InputError(name, f"an object with {', '.join(wanted)}", f"{given} without {missing[0]}", advice)
     return value
+
+
+def named_arguments(kind: type[_T]) -> type[_T]:
+    """Class decorator: arguments that the constructor does not have, or that are missing, are an InputError."""
+    made, known = kind.__init__, [*inspect.signature(kind).parameters]
+
+    @functools.wraps(made)
+    def init(self: Any, *args: Any, **named: Any) -> None:
+        try:
+            made(self, *args, **named)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise  # by the code of the constructor, not by the call
+            name = type(self).__name__
+            for one in named:
+                choice(f"{name}(...)", one, known)
+            raise InputError(f"{name}(...)", ", ".join(known), str(error), "give each argument once") from None
+
+    kind.__init__ = init  # type: ignore[method-assign]
+    return kind
 
 
 def _quoted(name: str) -> str:

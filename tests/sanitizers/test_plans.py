@@ -52,6 +52,22 @@ def budgets(count):
         )
 
 
+@pytest.mark.parametrize("name", SANITIZERS)
+def test_extreme_budgets_have_a_plan_or_an_input_error(name):
+    for epsilon, delta in ((1e6, 1e-6), (1e300, 0.5), (1e4, 1e-300), (1e-9, 1e-6)):
+        try:
+            plan = SANITIZERS[name].plan(Privacy(epsilon, delta), ACCURACY)
+        except InputError:
+            continue
+        spent = SANITIZERS[name].guarantee(plan)
+        assert spent.epsilon <= epsilon and spent.delta <= delta
+        if hasattr(SANITIZERS[name], "sample_size"):
+            try:
+                assert SANITIZERS[name].sample_size(Privacy(epsilon, delta), ACCURACY) >= 1
+            except InputError:
+                pass
+
+
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SANITIZERS)
 def test_random_budgets_are_spent_and_not_exceeded(name, count):

@@ -23,6 +23,7 @@ _TARGETS = 64
 _ROWS = 1 << 20
 
 
+@checks.named_arguments
 @register_pytree_with_keys_class
 class Task:
     """Examples from a distribution, labeled by k targets drawn uniformly and independently from a set.
