@@ -16,7 +16,7 @@ from dpjax.audit.laws import of_tables, words
 from dpjax.audit.outcomes import NotListable, Run, exact_law, exact_table, in_words
 from dpjax.audit.report import Report
 from dpjax.audit.room import require_room
-from dpjax.audit.target import Target
+from dpjax.audit.target import Target, require_target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
@@ -44,11 +44,11 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     Returns: "consistent" if no pair of neighbors exceeds the claim by more than 1e-9 of it (1e-5 as it runs) plus the
       rounding error of log masses. InputError without an exact law, or if a universe's relation differs from the
       claim's. ``details["outcomes"]``: the number of outcomes with mass at least 1e-15 on some database; with one
-      outcome the audit tests nothing and the verdict is "vacuous", as with laws that are equal on each pair. ``details["excess"]``, for a refuted claim: by how
-      much epsilon and delta exceed it; ``details["rounding"]``: what to try if that is at most 1e-5 of the claim.
+      outcome, or with laws that are equal on each pair, the audit tests nothing and the verdict is "vacuous".
+      ``details["excess"]``, for a refuted claim: by how much epsilon and delta exceed it; ``details["rounding"]``: what
+      to try if that is at most 1e-5 of the claim.
     """
-    if not isinstance(target, Target):
-        raise InputError("target", "a dpjax.audit.Target", type(target).__name__, "make a Target of it")
+    require_target(target)
     if target.table is None:
         given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
         raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")

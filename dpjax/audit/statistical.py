@@ -17,7 +17,7 @@ from dpjax.audit.machine import Machine
 from dpjax.audit.questions import Question, asked
 from dpjax.audit.report import Report
 from dpjax.audit.results import Result
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.target import Pair, Target, require_target
 from dpjax.audit.thresholds import Aim
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
@@ -65,6 +65,7 @@ def statistical(
     Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes.
     NaN is an outcome like any other.
     """
+    require_target(target)
     checks.integer("trials", trials, 1000, 2**32)
     checks.probability("confidence", confidence)
     checks.integer("seed", seed, 0, 2**32 - 1)

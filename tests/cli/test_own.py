@@ -203,6 +203,7 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
         (("noisy_sum", *FEW, "--pairs", "persons:endless"), "at most 4096"),
         (("Kind",), "the class Kind"), (("number",), "an int without plan, learn"), (("",), "expected module:object"),
         (("nothing_fits",), "persons:nothing_fits(a)"), (("silent", *FEW, *PAIRS), "returns nothing"),
+        (("endless", *FEW, *PAIRS), "and one for the data, got persons:endless()"),
         (("absent",), "check the name"),
     ],
 )  # fmt: skip

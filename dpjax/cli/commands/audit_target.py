@@ -47,7 +47,8 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
         names = _parameters(name, found)
         if (asked := _plain(names, command)) is not None:
             return _function(name, found, asked, command, relation), True
-        if names and "concepts" not in names:
+        of_mechanism = command.pairs is not None or command.histograms is not None
+        if "concepts" not in names and (names or of_mechanism):
             raise InputError(
                 "target", "a function with a parameter called key, seed, rng or generator, and one for the data",
                 f"{name}({', '.join(names)})",

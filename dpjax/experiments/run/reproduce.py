@@ -43,8 +43,9 @@ class Reproduced:
     def __str__(self) -> str:
         """The first rows and concepts, the key, and how the trial ended."""
         lines = [f"key         {np.asarray(jax.random.key_data(self.key)).tolist()}"]
-        lines += [f"row {i:<7} {x}: {' '.join(map(str, self.y[i].astype(int)[:_SHOWN]))}{' ...' * (self.y.shape[1] > _SHOWN)}"
-                  for i, x in enumerate(self.x[:_SHOWN])]  # fmt: skip
+        dots = " ..." * (self.y.shape[1] > _SHOWN)
+        labels = [" ".join(map(str, row[:_SHOWN].astype(int))) + dots for row in self.y[:_SHOWN]]
+        lines += [f"row {i:<7} {self.x[i]}: {text}" for i, text in enumerate(labels)]
         concepts = [f"concept {j:<3} target {target}; found {self.hypotheses[j]}; error {self.errors[j]:.6g}"
                     for j, target in enumerate(self.targets)]  # fmt: skip
         more = [f"            and {len(part) - _SHOWN} more {what}" for part, what in

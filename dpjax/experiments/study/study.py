@@ -78,7 +78,7 @@ class Study(Sweep):
         return replace(found, note=self.beyond(n, trial))
 
     def beyond(self, n: int, trial: int) -> str:
-        """Why a trial is not part of the study's curves; empty if it may be. A search decides itself which n it tries."""
+        """Why a trial is not part of the study's curves; empty if it may be: a search chooses its n."""
         searched = self.search or Search()
         sizes = f"n_min = {searched.n_min} to n_max = {searched.n_max}" if self.n == "search" else f"n in {self.n}"
         inside = searched.n_min <= n <= searched.n_max if self.n == "search" else n in self.n
