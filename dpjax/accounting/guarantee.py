@@ -13,6 +13,7 @@ from dpjax.core.html import Markup, element
 from dpjax.core.types import Neighboring, require_relation
 
 
+@checks.named_arguments
 @dataclass(frozen=True)
 class Guarantee:
     """(epsilon, delta)-differential privacy of one algorithm, and its derivation.

@@ -14,7 +14,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, requi
 from dpjax.experiments.run.n_star import cells_in
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
-from dpjax.experiments.sweep.task import Task
+from dpjax.experiments.sweep.task import CLASS_ADVICE, Task
 
 _PRIVACY = Privacy(1.0, Study.delta)
 
@@ -101,7 +101,7 @@ def ask(
     """
     _, _, alpha, _ = host_numbers(privacy, accuracy)
     require_relation(neighboring)
-    checks.members("concepts", concepts, ("domain", "predict", "error"), "see dpjax.concepts.base")
+    checks.members("concepts", concepts, ("domain", "predict", "error"), CLASS_ADVICE)
     found = candidates(concepts, k, learners, only=only, neighboring=neighboring, imports=imports)
     on = workloads(concepts, alpha) if tasks is None else Workloads(dict(tasks))
     if not on.tasks or any(task.concepts != concepts for task in on.tasks.values()):

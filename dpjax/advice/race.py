@@ -81,6 +81,7 @@ class Entry:
         }  # fmt: skip
 
 
+@checks.named_arguments
 @dataclass(frozen=True)
 class Measure:
     """How n* is measured.

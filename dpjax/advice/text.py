@@ -74,6 +74,9 @@ def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[l
         )
         if found.caution is not None:
             after.append(f"caution: {found.caution}")
+    if found.failed:
+        why = {one.name: one.not_measured for one in found.entries} | found.refused
+        after.append(f"{len(found.failed)} failed: {'; '.join(f'{name}: {why[name]}' for name in found.failed)}")
     hidden = len(found.entries) - len(shown)
     if verbose:
         after += [f"does not compete: {name}: {why}" for name, why in found.refused.items()]

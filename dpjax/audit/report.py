@@ -14,6 +14,8 @@ from dpjax.core.plain import plain
 
 CONSISTENT, VIOLATED = "consistent with the claim", "VIOLATED"
 VACUOUS = "vacuous: one outcome on every database, nothing was tested"
+CONSTANT = "vacuous: on each pair both databases have one law, nothing that depends on the data was tested"
+_UNSEEN = "; no dependence on the data was seen: a function that ignores its data gives the same result"
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,25 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence. No audit proves privacy in general."""
-        return VIOLATED if self.violated else VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
+        """`VIOLATED` with a witness, `VACUOUS`, `CONSTANT`, or consistent on this evidence, which proves no privacy."""
+        if self.violated:
+            return VIOLATED
+        if self.details.get("outcomes") == 1:
+            return VACUOUS
+        return CONSTANT if self.details.get("constant") else CONSISTENT
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether nothing was tested."""
+        return self.verdict in (VACUOUS, CONSTANT)
 
     @property
     def grounds(self) -> str:
         """The evidence, and what the claim says that the method does not check."""
         left = [name.replace("_", " ") for name in further_of(self.claim)] if self.method != "exact" else []
-        return self.evidence + f"; not checked: {', '.join(left)}" * bool(left)
+        bounds = self.method in ("statistical", "statistical, bitwise")  # others have no bound without a refutation
+        unseen = bounds and not self.violated and self.epsilon_found == 0 and not self.vacuous
+        return self.evidence + _UNSEEN * unseen + f"; not checked: {', '.join(left)}" * bool(left)
 
     def to_dict(self) -> Any:
         """JSON-ready dictionary: NaN and infinities of databases and outputs are text, see `plain`."""

@@ -35,7 +35,8 @@ def parse(arguments: Sequence[str]) -> Any:
     kinds: list[Any] = []
     for known, kind in COMMANDS.items():
         own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
-        own["description"] = _described(kind)
+        text = _described(kind)
+        own["description"] = text if name in COMMANDS else text.partition("\n\n")[0]  # a list of all: one sentence each
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
         command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)

@@ -128,6 +128,9 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
     total, previous, last = 0, -1, []
     require(domain)
     for start, end, weight in segments:
+        if outside := [at for at in (start, end) if not 0 <= at < domain.size]:
+            expected, advice = f"elements in [0, {domain.size})", "take a larger domain, or map the values into it"
+            raise InputError("distribution", expected, repr(outside[0]), advice)
         if not previous < start <= end < domain.size or not 1 <= weight < 2**64:
             raise InputError(
                 "distribution segment", f"ascending disjoint segments in [0, {domain.size}) of weight in [1, 2**64)",
@@ -135,11 +138,11 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
             )  # fmt: skip
         previous, total = end, total + (end - start + 1) * weight
         last.append(total - 1)
-    if not segments or total > 2**64:
-        raise InputError(
-            "distribution", "at least one segment and a total mass of at most 2**64", f"total {total}",
-            "use smaller whole-number weights",
-        )  # fmt: skip
+    if not segments:
+        raise InputError("distribution", "one or more elements of positive mass", "none", "give at least one value")
+    if total > 2**64:
+        advice = "use smaller whole-number weights"
+        raise InputError("distribution", "a total mass of at most 2**64", f"total {total}", advice)
     columns = (*zip(*segments, strict=True), last)
     starts, ends, weights, lasts = (jnp.asarray(wide.encode(column)) for column in columns)
     atoms = all(segment[0] == segment[1] for segment in segments)

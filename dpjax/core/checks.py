@@ -1,13 +1,16 @@
 """Host-side validation with one error style: what was expected, what was given, what to do."""
 
 import difflib
+import functools
+import inspect
 import numbers
 import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+_T = TypeVar("_T")
 _LONGEST = 2000
 _MANY = 24  # names: more are not listed beside a suggestion
 RAISED = (Exception, SystemExit)
@@ -116,6 +119,26 @@ def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
     return value
 
 
+def named_arguments(kind: type[_T]) -> type[_T]:
+    """Class decorator: arguments that the constructor does not have, or that are missing, are an InputError."""
+    made, known = kind.__init__, [*inspect.signature(kind).parameters]
+
+    @functools.wraps(made)
+    def init(self: Any, *args: Any, **named: Any) -> None:
+        try:
+            made(self, *args, **named)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise  # by the code of the constructor, not by the call
+            name = type(self).__name__
+            for one in named:
+                choice(f"{name}(...)", one, known)
+            raise InputError(f"{name}(...)", ", ".join(known), str(error), "give each argument once") from None
+
+    kind.__init__ = init  # type: ignore[method-assign]
+    return kind
+
+
 def _quoted(name: str) -> str:
     return name if name.isidentifier() or "-" in name else repr(name)
 
@@ -124,7 +147,8 @@ def choice(name: str, value: Any, known: Iterable[str], advice: str = "take one 
     """One of the known names; otherwise InputError with the closest names, or with all of them and the advice."""
     names = sorted(known)
     if not isinstance(value, str) or value not in names:
-        folded = {known.lower(): known for known in names}
+        alike = {known: difflib.SequenceMatcher(None, known, str(value)).ratio() for known in names}
+        folded = {known.lower(): known for known in sorted(names, key=lambda known: alike[known])}  # closest case wins
         many = len(names) > _MANY
         near = difflib.get_close_matches(str(value).lower(), folded, n=3, cutoff=0.6 if many else 0.4)
         near = near[:1] if str(value).lower() in folded else near

@@ -75,6 +75,7 @@ def known(check: Callable[[Any], Any], value: Any) -> None:
         check(value)
 
 
+@checks.named_arguments
 @dataclass(frozen=True)
 class Privacy:
     """A total budget: epsilon > 0 and 0 <= delta < 1. InputError for invalid values that are not traced."""
@@ -87,6 +88,7 @@ class Privacy:
         known(checks.delta, self.delta)
 
 
+@checks.named_arguments
 @dataclass(frozen=True)
 class Accuracy:
     """Error alpha in (0, 1) and failure probability beta in (0, 1). InputError for invalid untraced values."""

@@ -87,6 +87,11 @@ class Slices(OfThresholds):
         """The largest rate for this budget."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         checks.delta(delta, positive_for="slices of random length")
+        # of a large epsilon a part is not spent, so that delta / (1 + e^{epsilon / 2}) does not vanish
+        epsilon = min(epsilon, 2 * max(1.0, math.log(delta / _LEAST_DELTA)))
+        slack = down(_slack(epsilon, delta))
+        if not float(slack) > 0:
+            raise InputError("delta", "a number of which a part is a float32 > 0", repr(delta), "choose a larger one")
         count = self.count
         if count is None:
             least = blocks_for(alpha)
@@ -95,8 +100,11 @@ class Slices(OfThresholds):
             count = min(counts, key=lambda many: self._rows(_rate(1.0, delta, many), many, alpha, beta))
         rate = down(_rate(epsilon, delta, count))
         mean = 1 / math.expm1(float(rate))
+        if count * mean >= 2**31:
+            given = f"{count * mean:.3g} at epsilon = {epsilon:g}"
+            raise InputError("epsilon", "slices of fewer than 2^31 rows together", given, "choose a larger one")
         means = np.array([math.floor(i * mean) for i in range(count + 1)], np.int32)
-        return SlicesPlan(rate, _table(rate), means, down(_slack(epsilon, delta)), count)
+        return SlicesPlan(rate, _table(rate), means, slack, count)
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: SlicesPlan) -> Sanitized:
         """``count`` points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -152,6 +160,9 @@ class Slices(OfThresholds):
 
 def _table(rate: Number) -> GeometricTable:
     return jax.tree.map(np.asarray, geometric_table(1 / float(rate), MOST_LEVELS))
+
+
+_LEAST_DELTA = 1e-32
 
 
 @lru_cache(maxsize=1024)

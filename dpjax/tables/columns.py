@@ -20,7 +20,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Learner
 from dpjax.tables.grids import Grid as Grid
 from dpjax.tables.grids import Placing
-from dpjax.tables.reading import Form, complete, indicators, labels, numbers, opened, spellings, texts_of
+from dpjax.tables.reading import Form, complete, header, indicators, labels, numbers, opened, spellings, texts_of
 
 _PLAIN = Form()
 _BLOCK_CELLS = 1 << 18
@@ -70,11 +70,12 @@ def read(
     shape, several = placing.shape, len(placing.features) > 1 and not placing.cube
     fits = (len(placing.features), len(targets)) == (2, 1) if shape else placing.features and targets
     if not fits or (several and len(targets) > 1):
+        name_them = f"name some of its columns by --features and --target: {', '.join(map(repr, header(path, form)))}"
         raise InputError(
             "columns", "two features and one target for a shape" if shape else
             "one feature and k targets, or k features and one target",
             f"{len(placing.features)} features and {len(targets)} targets",
-            "name the two coordinates and the label" if shape else "learn the others in further runs",
+            "learn the others in further runs" if fits else name_them,
         )  # fmt: skip
     texts = opened(path, (*placing.places, *targets), form)
     values, other = placed(texts, placing)
@@ -116,10 +117,12 @@ def require_declared(texts: pa.Table, placing: Placing, other: Mapping[str, np.n
     for name, mask in other.items():
         if mask.any():
             row = int(np.flatnonzero(mask)[0])
+            text = texts[name][row].as_py()
+            quoted = f""", in double quotes because of its comma: '{name}="{text}",...'""" * ("," in text)
             raise InputError(
                 f"column {name!r}", f"one of the declared categories {', '.join(map(repr, placing.categories[name]))}",
-                f"{texts[name][row].as_py()!r} in row {row + 1}",
-                "declare it, too, or use --clip: other texts then count as none of the categories",
+                f"{text!r} in row {row + 1}",
+                f"declare it, too{quoted}; or use --clip: other texts then count as none of the categories",
             )  # fmt: skip
 
 

@@ -179,7 +179,7 @@ def _log_sum_of_noise(u: np.ndarray, leaves: int, scale: float) -> np.ndarray:
 
 def _log_moment(u: np.ndarray, scale: float) -> np.ndarray:
     """ln E e^{u K}, K = rint(Laplace(scale)): P[K = k] = sinh(h) e^{-2 h |k|} for k != 0, h = 1 / (2 scale)."""
-    half = 0.5 / scale
+    half = min(0.5 / scale, 300.0)  # less noise has smaller moments, and sinh overflows
     tails = 1 / np.expm1(2 * half - u) + 1 / np.expm1(2 * half + u) - 2 / math.expm1(2 * half)  # minus that at u = 0
     return np.log1p(math.sinh(half) * tails)
 
@@ -194,7 +194,7 @@ def slices(log_size: float, rate: float, length_epsilon: float, count: int, alph
     """
     needed = interior(log_size, rate, beta / 2 / count)
     walk = lengths_deviation(length_epsilon, count - 1, beta / 2)
-    mean = 1 / math.expm1(length_epsilon)
+    mean = 1 / math.expm1(min(length_epsilon, 700.0))
     return max(count * (needed + math.ceil(max(mean, walk)) + 2), _share(walk + 2, alpha - 1 / count))
 
 

@@ -181,6 +181,7 @@ def test_code_that_raises_is_told_and_the_others_compete(monkeypatch):
 
     found = dp.ask(POINTS, 1, dp.Privacy(1.0), learners={"broken": Broken(POINTS)}, only=["KLN"])
     assert found.failed == ("broken",) and "a fault" in found.refused["broken"] and found.by_theorem.name == "KLN"
+    assert "1 failed: broken: ZeroDivisionError: a fault" in str(found)
 
 
 def test_the_tasks_of_a_class_are_found_by_annotations():

@@ -247,8 +247,10 @@ def test_an_audit_that_shows_nothing_says_so():
     assert (constant.epsilon_found, constant.delta_found) == pytest.approx((0, 0), abs=1e-12)
     assert constant.verdict.startswith("vacuous")
     assert found(lambda key, sample, plan: jnp.zeros(0)).verdict.startswith("vacuous")
+    blind = found(lambda key, sample, plan: choice(key, jax.tree.map(jnp.zeros_like, sample), plan))
+    assert blind.verdict.startswith("vacuous: on each pair") and blind.vacuous and blind.details["outcomes"] > 1
     leaks = found(lambda key, sample, plan: sample.y[0, 0])
-    assert leaks.verdict == "VIOLATED"
+    assert leaks.verdict == "VIOLATED" and not leaks.vacuous
     assert found(choice).details["outcomes"] == CONCEPTS.size and found(choice).verdict.startswith("consistent")
 
 
@@ -296,8 +298,9 @@ def test_a_learner_that_spends_more_than_asked_or_plans_by_a_secret_n_is_refused
 
 
 def test_what_is_no_target_or_has_no_universe_is_refused():
-    with pytest.raises(InputError, match=r"expected a dpjax.audit.Target, got NoneType"):
-        audit.exact(None, Privacy(1.0, 0.0))
+    for method in (audit.exact, audit.statistical, audit.replay, audit.one_run_of):
+        with pytest.raises(InputError, match=r"a dpjax.audit.Target, got NoneType; make one: .*learner_target"):
+            method(None, Privacy(1.0, 0.0))
     with pytest.raises(InputError, match="universes: expected databases"):
         audit.exact(replace(of_program(choice), universes=list), Privacy(1.0, 1e-6))
 

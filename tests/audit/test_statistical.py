@@ -142,6 +142,7 @@ def test_an_audit_that_saw_one_outcome_says_so(run, verdict):
     report = audit.statistical(target(run), PRIVACY, trials=2000)
     assert report.verdict.partition(":")[0] == verdict
     assert (report.details["outcomes"] == 1) == (verdict == "vacuous")
+    assert ("no dependence on the data was seen" in report.grounds) == (verdict != "vacuous")
 
 
 def test_one_outcome_in_training_is_tested_by_any_other():

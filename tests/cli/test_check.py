@@ -110,6 +110,7 @@ def test_a_learner_by_class_factory_and_call(folder, capsys):
     (["owncode:Learner", "--concepts", "owncode:Intervals"], "owncode:Intervals(domain), got no domain"),
     (["owncode:Learner", "--concepts", "owncode:NUMBER"], "a concept class, got 3"),
     (["owncode:plain"], "the function owncode:plain, which needs key, data"),
+    (["owncode:plain"], "that is a plain function: dpjax audit owncode:plain --epsilon E"),
     (["owncode"], "the module owncode"),
     (["owncode:dp"], "a module"),
     (["owncode:NUMBER"], "got a int"),

@@ -160,7 +160,9 @@ def test_finite_laws_are_audited_exactly_on_all_histograms(capsys):
     status, _, err = run(capsys, "persons:selection", *FEW, "--histograms", "100,2", "--method", "statistical")
     assert status == 2 and "1 to 4096 pairs" in err
     status, out, _ = run(capsys, "persons:noisy_sum", *FEW, "--histograms", "1,2", "--json")
-    assert status == 0 and "from 1 pair(s)" in json.loads(out)["evidence"], "a sum of counts moves only with n"
+    evidence = json.loads(out)["evidence"]
+    assert status == 0 and "from 1 pair(s)" in evidence, "a sum of counts moves only with n"
+    assert "receives the counts of the cells" in evidence and "no dependence on the data was seen" in evidence
 
 
 def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
@@ -201,6 +203,7 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
         (("noisy_sum", *FEW, "--pairs", "persons:endless"), "at most 4096"),
         (("Kind",), "the class Kind"), (("number",), "an int without plan, learn"), (("",), "expected module:object"),
         (("nothing_fits",), "persons:nothing_fits(a)"), (("silent", *FEW, *PAIRS), "returns nothing"),
+        (("endless", *FEW, *PAIRS), "and one for the data, got persons:endless()"),
         (("absent",), "check the name"),
     ],
 )  # fmt: skip

@@ -184,3 +184,10 @@ def test_a_curve_is_short_and_says_nothing_twice(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 16 and len(set(lines)) == len(lines)
     assert sum(line.strip().startswith("ERM") for line in lines) == 3 and "-0.0" not in "".join(lines)
+
+
+def test_the_help_of_all_commands_is_a_short_list(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) < 80 and "Example:" not in out and "audit" in out

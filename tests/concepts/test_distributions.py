@@ -278,6 +278,19 @@ def test_what_is_no_distribution_is_refused(attempt):
         attempt()
 
 
+def test_the_message_says_what_no_distribution_has():
+    for attempt, words in (
+        (lambda: make.from_weights(Domain(256), [300], [1]), r"elements in \[0, 256\), got 300; take a larger domain"),
+        (lambda: make.empirical(Domain(256), [3, 300]), "got 300; take a larger domain"),
+        (lambda: make.from_segments(Domain(9), [(3, 9, 1)]), "got 9; take a larger domain"),
+        (lambda: make.empirical(Domain(256), []), "got none; give at least one value"),
+        (lambda: make.from_weights(Domain(256), [3], [0]), "elements of positive mass, got none"),
+        (lambda: make.from_segments(Domain(9), [(3, 5, 1), (4, 6, 1)]), "merge those that overlap"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            attempt()
+
+
 def test_fractions_are_not_cut_to_whole_weights():
     with pytest.raises(InputError):
         make.from_weights(Domain(10), [1, 2], [1.5, 2.5])

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+import dpjax as dp
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
@@ -92,6 +93,29 @@ def test_choices_suggest_the_nearest_names():
         checks.choice("learner", "zzzzzz", ["kln", "points"])
     with pytest.raises(InputError, match="one of kln, points"):
         checks.choice("learner", 3, ["points", "kln"])
+
+
+def test_of_names_that_differ_in_case_the_closest_is_suggested():
+    for word, near in (("Threshold", "Thresholds"), ("threshold", "thresholds"), ("THRESHOLDS", "Thresholds")):
+        with pytest.raises(InputError, match=f"did you mean {near}[?]"):
+            checks.choice("class", word, ["Points", "Thresholds", "thresholds"])
+
+
+def test_arguments_that_a_constructor_does_not_have_are_the_persons_mistake():
+    points = dp.Points(dp.Domain(4))
+    task = dp.Task(points, dp.uniform(points.domain))
+    for make, words in (
+        (lambda: dp.Study(task, [dp.KLN(points)], eps=1), r"Study\(...\): .*'eps'; did you mean epsilon"),
+        (lambda: dp.Study(task), "Study.*missing 1 required"),
+        (lambda: dp.Privacy(epsilon=1, delt=0.1), r"Privacy\(...\): .*did you mean delta"),
+        (lambda: dp.Accuracy(0.1, beta_=0.1), "did you mean beta"),
+        (lambda: dp.Search(nmax=4), "did you mean n_max"),
+        (lambda: dp.Task(points, dp.uniform(points.domain), noises=0.1), "Task.*did you mean noise"),
+        (lambda: dp.Measure(trails=4), "did you mean trials"),
+        (lambda: dp.Privacy(1, 2, 3), "Privacy.*give each argument once"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            make()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Plans of all sanitizers: what they spend at random budgets, and programs of a sweep over epsilon."""
 
+import contextlib
 import dataclasses
 import functools
 
@@ -50,6 +51,20 @@ def budgets(count):
         yield Privacy(
             float(np.exp(generator.uniform(np.log(1e-3), np.log(20)))), float(10 ** generator.uniform(-12, -2))
         )
+
+
+@pytest.mark.parametrize("name", SANITIZERS)
+def test_extreme_budgets_have_a_plan_or_an_input_error(name):
+    for epsilon, delta in ((1e6, 1e-6), (1e300, 0.5), (1e4, 1e-300), (1e-9, 1e-6)):
+        try:
+            plan = SANITIZERS[name].plan(Privacy(epsilon, delta), ACCURACY)
+        except InputError:
+            continue
+        spent = SANITIZERS[name].guarantee(plan)
+        assert spent.epsilon <= epsilon and spent.delta <= delta
+        if hasattr(SANITIZERS[name], "sample_size"):
+            with contextlib.suppress(InputError):
+                assert SANITIZERS[name].sample_size(Privacy(epsilon, delta), ACCURACY) >= 1
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])

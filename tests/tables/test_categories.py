@@ -33,6 +33,11 @@ def run(capsys, *words):
     return status, told.out, told.err
 
 
+def test_an_undeclared_text_with_a_comma_is_shown_in_the_quotes_that_work(people):
+    with pytest.raises(InputError, match='double quotes because of its comma: \'city="Bonn, old",'):
+        columns.read(people, on_lines(["city"], [], 1, [], categories_of(["city=Rome,Paris"], ["city"])), ["ill"])
+
+
 def test_declared_categories():
     found = categories_of(['city=Rome,"Bonn, old"', "a=b=1,2", "stage"], ["a", "a=b", "city", "stage"])
     assert found == {"city": ("Rome", "Bonn, old"), "a=b": ("1", "2"), "stage": ()}

@@ -36,7 +36,7 @@ def small(tmp_path):
         (["a"], ["b"], ["a=0:10"], "labels 0 or 1"),
         (["a"], ["y"], ["a=0:5"], "declared bounds 0:5"),
         (["a", "b"], ["y", "z"], ["a=0:10", "b=0:10"], "one feature and k targets"),
-        (["a"], [], ["a=0:10"], "one feature and k targets"),
+        (["a"], [], ["a=0:10"], "by --features and --target: 'a', 'b', 'y', 'z'"),
         (["a"], ["a"], ["a=0:10"], "name it once"),
     ],
 )

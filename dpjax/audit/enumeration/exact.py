@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ from dpjax.audit.outputs.laws import of_tables, words
 from dpjax.audit.report import Report
 from dpjax.audit.target.databases import Universe
 from dpjax.audit.target.room import require_room
-from dpjax.audit.target.target import Target
+from dpjax.audit.target.target import Target, require_target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
@@ -44,11 +44,11 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     Returns: "consistent" if no pair of neighbors exceeds the claim by more than 1e-9 of it (1e-5 as it runs) plus the
       rounding error of log masses. InputError without an exact law, or if a universe's relation differs from the
       claim's. ``details["outcomes"]``: the number of outcomes with mass at least 1e-15 on some database; with one
-      outcome the audit tests nothing and the verdict is "vacuous". ``details["excess"]``, for a refuted claim: by how
-      much epsilon and delta exceed it; ``details["rounding"]``: what to try if that is at most 1e-5 of the claim.
+      outcome, or with laws that are equal on each pair, the audit tests nothing and the verdict is "vacuous".
+      ``details["excess"]``, for a refuted claim: by how much epsilon and delta exceed it; ``details["rounding"]``: what
+      to try if that is at most 1e-5 of the claim.
     """
-    if not isinstance(target, Target):
-        raise InputError("target", "a dpjax.audit.Target", type(target).__name__, "make a Target of it")
+    require_target(target)
     if target.table is None:
         given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
         raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")
@@ -57,6 +57,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
     largest, found, pairs, what, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
+    constant = True
     further: dict[str, Further] = {}
     universes = target.universes()
     for universe in universes:
@@ -71,6 +72,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
                 continue
             delta, epsilon, place = worst(table, judged, own)
             refuted = exceeds(own, table, judged, tolerance)
+            constant = constant and not exceeds(replace(own, epsilon=0.0, delta=0.0), table, judged)
             by_rounding &= not refuted or not exceeds(own, table, judged, AS_IT_RUNS)
             for one in check_further(own, table, judged, tolerance):
                 further[one.name] = max(one, further.get(one.name, one), key=lambda each: each.rank)
@@ -104,6 +106,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         1.0, {"database": show(i), "neighbor": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
         {"event": words(laws), "outcomes": outcomes, "laws": laws,
+         **({"constant": True} if constant else {}),
          **{f"{one.name}_found": one.found for one in further.values()}, **refutation,
          "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip

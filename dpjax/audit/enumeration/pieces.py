@@ -229,8 +229,9 @@ def _check(equation: Any) -> None:
         name = one.primitive.name
         if name in _RANDOM:
             raise NotListable(
-                f"{name}{where}", "randomness from laws only", "random bits outside of a draw",
-                "declare the law that this code samples: a class with log_prob, support and a sample marked @drawn",
+                f"{name}{where}", "finite laws only, which an exact audit lists", "random bits of another law",
+                "that is no fault of the code: audit it by a test, or declare the law that it samples, a class with "
+                "log_prob, support and a sample marked @drawn",
             )  # fmt: skip
         if name in _OWN_KEYS:
             raise NotListable(f"{name}{where}", _ONE_KEY, "another key", "split the given key")

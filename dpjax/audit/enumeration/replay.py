@@ -17,7 +17,7 @@ from dpjax.audit.enumeration.interpreter import Interpreter
 from dpjax.audit.enumeration.pieces import ASKED, DRAW, checked, given, on_host, refuse
 from dpjax.audit.enumeration.population import Population, Value
 from dpjax.audit.report import Report
-from dpjax.audit.target.target import Pair, Target
+from dpjax.audit.target.target import Pair, Target, require_target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import keys
 from dpjax.core.checks import InputError
@@ -101,6 +101,7 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
     whose slots depend on the data. InputError if there are no other queries. ``watch`` receives the number of finished
     pairs.
     """
+    require_target(target)
     begin = time.perf_counter()
     claim = target.claimed(privacy)
     pairs = target.pairs()

@@ -21,7 +21,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.report import Report
 from dpjax.audit.sampling.ratio_test import Floats, counts_of, epsilon_lower, largest, p_value_of_border
 from dpjax.audit.sampling.thresholds import Aim, Threshold, best_threshold, promise
-from dpjax.audit.target.target import Target
+from dpjax.audit.target.target import Target, require_target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
@@ -83,6 +83,7 @@ def one_run_of(
     target: Target, privacy: Privacy, *, canaries: int = 10_000, confidence: float = 0.95, seed: int = 0
 ) -> Report:
     """Runs ``target`` once with this many canaries, each included by a fair coin; audits the scores by `one_run`."""
+    require_target(target)
     checks.integer("canaries", canaries, 1000, 2**24)
     checks.integer("seed", seed, 0, 2**32 - 1)
     if target.canaries is None:

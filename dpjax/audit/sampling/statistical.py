@@ -18,7 +18,7 @@ from dpjax.audit.sampling.machine import Machine
 from dpjax.audit.sampling.questions import Question, asked
 from dpjax.audit.sampling.results import Result
 from dpjax.audit.sampling.thresholds import Aim
-from dpjax.audit.target.target import Pair, Target
+from dpjax.audit.target.target import Pair, Target, require_target
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -65,6 +65,7 @@ def statistical(
     Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes.
     NaN is an outcome like any other.
     """
+    require_target(target)
     checks.integer("trials", trials, 1000, 2**32)
     checks.probability("confidence", confidence)
     checks.integer("seed", seed, 0, 2**32 - 1)

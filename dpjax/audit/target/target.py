@@ -119,3 +119,12 @@ class Target:
         if not (hasattr(privacy, "epsilon") and hasattr(privacy, "delta")):
             raise InputError("privacy", "a budget", repr(privacy)[:80], "give dpjax.Privacy(epsilon, delta)")
         return self.claim(float(privacy.epsilon), float(privacy.delta))
+
+
+def require_target(target: Any) -> None:
+    """InputError for anything but a `Target`, which says how to make one."""
+    advice = (
+        "make one: dpjax.evidence.learner_target(learner, name), evidence.mechanism_target(name) for a name of the "
+        "command line, or audit.from_function(function, claim, pairs)"
+    )
+    checks.instance("target", target, Target, advice, "a dpjax.audit.Target")

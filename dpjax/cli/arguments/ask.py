@@ -19,6 +19,7 @@ class AskCommand(Command):
     largest over them; learners whose n* is more than --within times the best one are not measured any further. With
     --verbose and --json, learners that refuse the class, the budget (many need a positive delta) or the relation are
     listed with the reason. Trials are stored in --store: the same question goes on where it was interrupted.
+    The exit status is 4 if the code of a learner raised; the others are compared all the same.
 
     Example: dpjax ask "Points(2**32)" --k 16 --epsilon 1 --delta 1e-6 --alpha 0.2
     Example: dpjax ask "Thresholds(2**64)" --delta 0 --theorems

@@ -15,8 +15,8 @@ class AuditCommand(Command):
     """Audit a privacy claim: exactly if the output law is finite, else by a test with a stated confidence.
 
     Prints the claim, the result, the evidence, and the two databases that differ most. The exit status is 0 if the
-    evidence is consistent with the claim, 1 if it refutes it, and 2 if the target cannot be audited or has only one
-    outcome, so that nothing is tested.
+    evidence is consistent with the claim, 1 if it refutes it, and 2 if the target cannot be audited or nothing is
+    tested: there is only one outcome, or only one law on each pair.
 
     A function of your own (module:function) is a mechanism: one parameter is the data, the other its randomness. A
     parameter named key is a JAX key, and the function is traced by JAX; one named rng or generator is a NumPy
@@ -47,7 +47,8 @@ class AuditCommand(Command):
     pairs: str | None = None
     """Databases for a function of your own: module:function, which returns or yields pairs of neighbors."""
     histograms: str | None = None
-    """Alternatively ROWS,CELLS: all histograms of at most this many rows on this many cells."""
+    """Alternatively ROWS,CELLS: all histograms of at most this many rows on this many cells; the function receives
+    the counts of the cells, not rows."""
     data: str = "rows"
     """Type of the arrays of --pairs: rows along the first axis, or counts, for which the relation of every pair is
     checked; or other, for which it is your responsibility."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
-from dpjax.audit.report import VACUOUS
 from dpjax.audit.target.neighbors import KINDS
 from dpjax.audit.watch import Watch, unwatched
 from dpjax.cli.arguments.audit import AuditCommand
@@ -98,7 +97,7 @@ def run(command: AuditCommand) -> Answer:
                 }  # fmt: skip
                 _write(answer, reports, command)  # an interruption loses the current row only
     answer["violated"] = any(report.violated for report in reports)
-    answer["vacuous"] = all(report.verdict == VACUOUS for report in reports)
+    answer["vacuous"] = all(report.vacuous for report in reports)
     _write(answer, reports, command)
     if command.out is not None:
         from dpjax.plots import plot_laws, plot_privacy

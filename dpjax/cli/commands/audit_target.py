@@ -47,7 +47,8 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
         names = _parameters(name, found)
         if (asked := _plain(names, command)) is not None:
             return _function(name, found, asked, command, relation), True
-        if names and "concepts" not in names:
+        of_mechanism = command.pairs is not None or command.histograms is not None
+        if "concepts" not in names and (names or of_mechanism):
             raise InputError(
                 "target", "a function with a parameter called key, seed, rng or generator, and one for the data",
                 f"{name}({', '.join(names)})",
@@ -171,7 +172,8 @@ def _function(
     if command.histograms is None:
         some, caveat = _of_the_user(command, relation)
     else:
-        universe, caveat = _histograms(command.histograms, relation), ""
+        universe = _histograms(command.histograms, relation)
+        caveat = "the function receives the counts of the cells, not rows"
         some = _of_histograms(universe, 1 if kind == "key" else None)
 
     def run(value: Any, randomness: Any) -> Any:

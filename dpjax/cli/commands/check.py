@@ -1,5 +1,6 @@
 """`dpjax check`: the conformance suite on a user's object."""
 
+import inspect
 from dataclasses import asdict
 from typing import Any
 
@@ -7,12 +8,13 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from dpjax.cli.arguments.check import CheckCommand
+from dpjax.cli.commands.audit_target import load
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
-from dpjax.experiments.config.builder import Builder
+from dpjax.experiments.config.builder import Builder, PersonsFault
 from dpjax.experiments.run.progress import Progress
 from dpjax.experiments.study.toml import TaskTable, task_of
 from dpjax.testing import Finding, Written, check_concepts, check_law, check_learner, check_mechanism
@@ -27,7 +29,14 @@ def run(command: CheckCommand) -> Answer:
     checks.number("seconds", command.seconds)
     k = 1 if command.k is None else command.k
     written = Written(command.object, command.imports, command.concepts, k)
-    found = written.build()
+    try:
+        found = written.build()
+    except InputError as error:
+        named = ":" in command.object and "(" not in command.object and not isinstance(error, PersonsFault)
+        if not named or not inspect.isfunction(load("object", command.object)):
+            raise
+        advice = f"{error.advice}; a mechanism that is a plain function: dpjax audit {command.object} --epsilon E"
+        raise InputError(error.name, error.expected, error.given, advice) from error
     kind = kind_of(found)
     if command.small is not None and kind != "learner":
         raise InputError("small", f"none for a {kind}", command.small, "leave it out: it is for learners")

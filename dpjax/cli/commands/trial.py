@@ -28,7 +28,7 @@ from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.sweep import Line, Search
 from dpjax.reports.words import table_of
 
-_SHOWN = 10
+_BEGINS = "where its search begins; a figure does not store its brackets, give an n that it shows by --n"
 _LISTED = ("k", "epsilon", "n")
 
 
@@ -47,8 +47,8 @@ def run(command: TrialCommand) -> Answer:
     listed = _of_lines(study) if alone else []
     if listed:
         line, (n, why) = study.lines[0], _first_size(study, command.config)
-        answer, show = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
-        return _with_list(listed, "", answer | _stored(command.config, answer), show, f", n = {n}: {why}")
+        found = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
+        return _with_list(listed, "", *_compared(study, command.config, *found), f", n = {n}: {why}")
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
     choice = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
@@ -56,15 +56,22 @@ def run(command: TrialCommand) -> Answer:
         known = "; ".join(map(str, lines))
         missing = ", ".join(f"--{name}" for name, given in choice.items() if len(given) != 1)
         raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
-    answer, show = _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
-    answer |= (kept := _stored(command.config, answer))
+    found = _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
+    return _compared(study, command.config, *found)
+
+
+def _compared(study: Study, path: Path, answer: dict[str, Any], show: Callable[[], None]) -> Answer:
+    """The answer with how the trial ended in the store, or why it is none of the study."""
+    kept = _stored(path, answer)
+    if not kept and (beyond := study.beyond(answer["n"], answer["trial"])):
+        kept = {"note": beyond}
 
     def shown() -> None:
         show()
         for name, text in kept.items():
             screen().print(f"{name}: {text}")
 
-    return answer, shown
+    return answer | kept, shown
 
 
 def _of_points(settings: Any) -> list[dict[str, Any]]:
@@ -90,7 +97,7 @@ def _first_size(study: Study, path: Path) -> tuple[int, str]:
         for row in Result.load(path).data["n_star"]:
             if labels.items() <= row.items() and row["n_high"] is not None:
                 return row["n_high"], "n_high of its bracket"
-    return (study.search or Search()).n_min, "where its search begins, since no bracket with an n_high is here"
+    return (study.search or Search()).n_min, _BEGINS
 
 
 def _with_list(
@@ -171,18 +178,6 @@ def _data(found: Reproduced) -> dict[str, Any]:
 
 
 def _show(answer: dict[str, Any], found: Reproduced) -> None:
-    console = screen()
-
-    def say(text: str) -> None:
-        console.print(text)
-
     named = f"{answer['learner']}, k = {answer['k']}, epsilon = {answer['epsilon']:g}"
-    say(f"{named}, n = {answer['n']}, trial {answer['trial']}")
-    say(f"key         {answer['key']} (seed {answer['seed']})")
-    for i, x in enumerate(answer["x"][:_SHOWN]):
-        say(f"row {i:<7} {x}: {' '.join(map(str, answer['y'][i]))}")
-    if (more := len(answer["x"]) - _SHOWN) > 0:
-        say(f"            and {more} more rows (--json has them)")
-    for j, error in enumerate(found.errors):
-        say(f"concept {j}   target {found.targets[j]}; found {found.hypotheses[j]}; error {error:.6g}")
-    say("success" if found.success else "no success")
+    named += f", n = {answer['n']}, trial {answer['trial']}, seed {answer['seed']}"
+    screen().print(f"{named}\n{found}", markup=False, highlight=False, soft_wrap=True)

@@ -18,13 +18,15 @@ from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 
+_SHOWN = 10  # rows, labels and concepts that a printed trial shows
+
 
 @dataclass(frozen=True)
 class Reproduced:
     """A trial as host data.
 
     key: key of the trial. x, y: the n rows, decoded by the domain, and ``bool[n, k]``. targets, hypotheses: sentences.
-    errors: per concept, in excess of the target's. outcome: the byte in the store.
+    errors: per concept, in excess of the target's. outcome: the byte in the store. note: see `Study.beyond`.
     """
 
     key: jax.Array
@@ -36,6 +38,21 @@ class Reproduced:
     outcome: int
     success: bool
     silent: bool
+    note: str = ""
+
+    def __str__(self) -> str:
+        """The first rows and concepts, the key, and how the trial ended."""
+        lines = [f"key         {np.asarray(jax.random.key_data(self.key)).tolist()}"]
+        dots = " ..." * (self.y.shape[1] > _SHOWN)
+        labels = [" ".join(map(str, row[:_SHOWN].astype(int))) + dots for row in self.y[:_SHOWN]]
+        lines += [f"row {i:<7} {self.x[i]}: {text}" for i, text in enumerate(labels)]
+        concepts = [f"concept {j:<3} target {target}; found {self.hypotheses[j]}; error {self.errors[j]:.6g}"
+                    for j, target in enumerate(self.targets)]  # fmt: skip
+        more = [f"            and {len(part) - _SHOWN} more {what}" for part, what in
+                ((self.x, "rows"), (concepts, "concepts"))]  # fmt: skip
+        lines += more[:1] * (len(self.x) > _SHOWN) + concepts[:_SHOWN] + more[1:] * (len(concepts) > _SHOWN)
+        lines += ["success" if self.success else "no success", *([f"note: {self.note}"] if self.note else [])]
+        return "\n".join(lines)
 
 
 def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpjax.core import checks
 from dpjax.experiments.store.capacity import CAPACITY_LIMIT
-from dpjax.experiments.sweep.sweep import Sweep
+from dpjax.experiments.sweep.sweep import Search, Sweep
 
 if TYPE_CHECKING:  # what runs a study, and reads it, is imported when it does: pydantic, pyarrow and others
     from dpjax.experiments.results.result import Result
@@ -67,11 +67,24 @@ class Study(Sweep):
         return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, executor=executor, take=take)
 
     def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> "Reproduced":
-        """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
+        """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses.
+
+        The n and the trial may be others than those of the study: the ``note`` then says so.
+        """
         from dpjax.experiments.run.reproduce import reproduce
 
         setting = replace(self.line(learner, k, epsilon).setting, n=checks.integer("n", n, 1, CAPACITY_LIMIT))
-        return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+        found = reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+        return replace(found, note=self.beyond(n, trial))
+
+    def beyond(self, n: int, trial: int) -> str:
+        """Why a trial is not part of the study's curves; empty if it may be: a search chooses its n."""
+        searched = self.search or Search()
+        sizes = f"n_min = {searched.n_min} to n_max = {searched.n_max}" if self.n == "search" else f"n in {self.n}"
+        inside = searched.n_min <= n <= searched.n_max if self.n == "search" else n in self.n
+        if inside and trial < self.trials:
+            return ""
+        return f"no trial of the study, which has {sizes} and trials 0 to {self.trials - 1}: it is a new one"
 
     def to_dict(self) -> dict[str, Any]:
         """The study as a configuration, JSON-ready: `study.study_of` builds it again."""

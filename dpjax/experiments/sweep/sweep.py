@@ -29,6 +29,7 @@ LEAST_EPSILON = 1.2e-38
 _ACCURACY = Accuracy(0.1, 0.1)
 
 
+@checks.named_arguments
 @dataclass(frozen=True)
 class Search:
     """Settings of the search for n*.
@@ -148,6 +149,7 @@ _Reals = float | Sequence[float] | np.ndarray
 _Wholes = int | Sequence[int] | np.ndarray
 
 
+@checks.named_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Sweep:
     """Learners on a task, over k, epsilon and n: the values of a `Study`, which see."""

@@ -19,10 +19,12 @@ from dpjax.core.types import Sample
 from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.sweep.error_mass import SHARES, as_mass
 
+CLASS_ADVICE = "give a concept class, such as dpjax.Thresholds(dpjax.Domain(256)), see dpjax.concepts.base"
 _TARGETS = 64
 _ROWS = 1 << 20
 
 
+@checks.named_arguments
 @register_pytree_with_keys_class
 class Task:
     """Examples from a distribution, labeled by k targets drawn uniformly and independently from a set.
@@ -34,7 +36,8 @@ class Task:
       concepts: a concept class, see `dpjax.concepts.base`.
       distribution: over the class's domain, with ``draw(key, count)``, and ``total`` if the class measures errors in
         its units: `dpjax.uniform`, `dpjax.from_weights`, `dpjax.from_segments`, `dpjax.heavy`, `dpjax.zipf`,
-        `dpjax.empirical`; over cubes `dpjax.ProductCube`, in the plane `dpjax.concepts.PlaneAtoms`.
+        `dpjax.empirical` (one over a smaller domain {0..m - 1} gives the other elements mass 0); over cubes
+        `dpjax.ProductCube`, in the plane `dpjax.concepts.PlaneAtoms`.
       targets: the set, indices of concepts or encoded concepts ``uint32[c, limbs]``; by default
         ``concepts.targets_under(distribution, 64)`` if the class has it, else ``concepts.targets(64)``.
       noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is the
@@ -51,7 +54,7 @@ class Task:
     flips: Any
 
     def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
-        checks.members("concepts", concepts, ("domain", "predict", "error"), "see dpjax.concepts.base")
+        checks.members("concepts", concepts, ("domain", "predict", "error"), CLASS_ADVICE)
         checks.members("distribution", distribution, ("draw",), "for example dpjax.uniform(concepts.domain)")
         misfit = getattr(distribution, "misfit", lambda domain: None)
         if (why := _fitting(concepts, lambda: misfit(concepts.domain))) is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc, gammaincinv
+from scipy.special import betainc, gammainccinv
 
 from dpjax.accounting.slices import slices_rate
 from dpjax.core.plans import down, up, whole
@@ -132,7 +132,7 @@ def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDe
 def _settle(plan: RscDesign, failures, round_up, sharpness):
     """(records, plan with its integers); ``round_up`` is ceil, or float for a smooth estimate."""
     base_gap = max(1, round_up((S.slack_of(failures[-2]) + math.log(plan.base_size)) / plan.whole))
-    records, steps = 2 * base_gap - 1 + float(gammaincinv(3 * plan.levels, 1 - failures[-1])) / plan.rate, []
+    records, steps = 2 * base_gap - 1 + float(gammainccinv(3 * plan.levels, failures[-1])) / plan.rate, []
     for level, step in enumerate(plan.steps):
         by_test, by_prefix, by_final = failures[3 * level : 3 * level + 3]
         threshold = max(0.0, _least_threshold(plan, by_test))
@@ -144,7 +144,7 @@ def _settle(plan: RscDesign, failures, round_up, sharpness):
             steps.append(replace(step, deepest=int(deepest), gap=int(gap)))
     if round_up is not math.ceil:
         return records, plan
-    spare = math.ceil(float(gammaincinv(3 * plan.levels, 1 - failures[-1])) / plan.rate)
+    spare = math.ceil(float(gammainccinv(3 * plan.levels, failures[-1])) / plan.rate)
     return records, replace(plan, steps=tuple(steps), base_gap=int(base_gap), spare=spare)
 
 

@@ -138,7 +138,7 @@ def records_for_median(interior: int, alpha: float | None) -> int:
 
 def gate(rate: float, delta: float) -> float:
     """The score of the null candidate of the choosing mechanism: 1 + ln(1 / min(delta, e^rate - 1)) / rate."""
-    return 1 - math.log(min(delta, math.expm1(rate))) / rate
+    return 1 - math.log(min(delta, math.expm1(min(rate, 1.0)))) / rate
 
 
 def slack_of(failure: float) -> float:

@@ -24,7 +24,7 @@ from dpjax.concepts import (
     distributions,
 )
 from dpjax.concepts import tree_generators as trees
-from dpjax.core import wide
+from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.hard_tasks import hard_points, hard_thresholds, hard_tree
 from dpjax.experiments.sweep.task import Task
@@ -164,6 +164,10 @@ UNIFORM = distributions.uniform(POINTS.domain)
         (lambda: Task(POINTS, distributions.Distribution), "the class Distribution"),
         (lambda: Task(Mute(Domain(4)), UNIFORM), "without predict"),
         (lambda: Task(POINTS, 3), "without draw"),
+        (
+            lambda: Task("Points(256)", UNIFORM),
+            r"'Points\(256\)' without domain; give a concept class, such as",
+        ),
         (lambda: Task(POINTS, distributions.uniform(Domain(100))), "elements up to 99"),
         (lambda: Task(POINTS, distributions.uniform(Domain(2**40))), "2 limb"),
         (lambda: Task(POINTS, UniformCube(5)), r"one over Cube\(dimension=5\)"),
@@ -210,3 +214,10 @@ def test_what_sentences_say():
     x = jnp.asarray([[i] for i in range(8)], jnp.uint32)
     label = Conjunctions(3).predict(Hypothesis.of(jnp.asarray(wide.encode([0b100_001]))), x)[:, 0]
     assert label.tolist() == [not i & 1 and bool(i & 4) for i in range(8)]
+
+
+def test_a_distribution_on_a_smaller_domain_has_no_mass_elsewhere():
+    small = Task(POINTS, distributions.uniform(Domain(4)))
+    same = distributions.from_weights(POINTS.domain, range(4), [1] * 4)
+    assert small.distribution.total == same.total == 4
+    assert wide.decode(small.draw(keys.root(0), 50)[0].x).max() < 4
