@@ -19,7 +19,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
+from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
 from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
@@ -48,7 +48,7 @@ class BoostedPlan:
 
 
 @dataclass(frozen=True)
-class Boosted(OfClass):
+class Boosted(Learner):
     """Majority of T hypotheses of a weak learner; round t learns from draws that favor rows on which earlier ones err.
 
     Row i is drawn with probability min(1 / least, C exp(-rate c_i)), where c_i is the number of earlier hypotheses
@@ -88,7 +88,7 @@ class Boosted(OfClass):
         if self.kappa is not None:
             checks.probability("kappa", self.kappa)
         require_composition(self.composition, self.learner.spends)
-        if (k := columns_of(self.learner.concepts, getattr(self.learner, "k", 1))) != 1:
+        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
             advice = "boost one concept and wrap it: Independent(Boosted(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "draws with replacement preserve no other relation")
@@ -118,7 +118,7 @@ class Boosted(OfClass):
         """Approximate number of passes over the rows."""
         return self.rounds or _LIKELY_ROUNDS
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BoostedPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BoostedPlan:
         """For n rows, by default the theorem's number."""
         rounds, draws, rows = self._chosen(privacy, accuracy, n)
         least = self._least(accuracy, rows)
@@ -128,7 +128,7 @@ class Boosted(OfClass):
         shrink = down(exp(-self._rate))
         return BoostedPlan(one, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
 
-    def learn(self, key: Array, sample: Sample, plan: BoostedPlan) -> Votes:
+    def _learn(self, key: Array, sample: Sample, plan: BoostedPlan) -> Votes:
         """One majority; with fewer rows than ``least`` the weak learner runs on empty samples."""
         labels = single_column(sample, "Boosted")
         drawn = (jnp.arange(plan.most, dtype=jnp.int32) < plan.draws) & (sample.size >= jnp.maximum(plan.least, 1))
@@ -157,7 +157,7 @@ class Boosted(OfClass):
         """Those of `mechanisms.projection.projected`."""
         return MOST_ROWS
 
-    def guarantee(self, plan: BoostedPlan) -> Guarantee | None:
+    def _guarantee(self, plan: BoostedPlan) -> Guarantee | None:
         """The composition of T rounds on weighted draws; None if the weak learner is not private."""
         base = self.learner.guarantee(plan.one)
         if base is None:
@@ -165,7 +165,7 @@ class Boosted(OfClass):
         part = with_replacement(base, int(plan.draws), mass=capped_mass(int(plan.least)))
         return composed(part, plan.rounds, float(plan.slack), self.composition, f"{plan.rounds} rounds of boosting")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows for which the weak learner has its sample size, within the budget, and majorities generalize.
 
         Beyond the weak learner's conditions it needs a weak learner of finitely many hypotheses (``proper``, with a
@@ -230,7 +230,7 @@ class Boosted(OfClass):
         return rounds, draws, rows if n is None else checks.integer("n", n, 0)
 
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:
-        if assumes := getattr(self.learner, "assumes", ""):  # rounds draw by their own weights
+        if assumes := self.learner.assumes:  # rounds draw by their own weights
             given = f"{type(self.learner).__name__}, for {assumes}"
             raise NoTheoremError("learner", "one whose theorem is for all distributions", given, "search for n")
         density, alpha = self._density(accuracy), float(accuracy.alpha)
@@ -244,6 +244,6 @@ class Boosted(OfClass):
         alpha, beta, wrong = float(accuracy.alpha), float(accuracy.beta), self._least(accuracy, rows)
         read = rounds * draws
         holds = partial(theory.generalizes, rows, wrong, alpha, beta)
-        if getattr(self.learner, "proper", False) and holds(rounds * log(self.concepts.size + 1)):
+        if self.learner.proper and holds(rounds * log(self.concepts.size + 1)):
             return True
         return holds(read * log(rows), read)

@@ -126,12 +126,12 @@ class GenericLearner(OfColumns):
         """Pure if both the sanitizer and the composition are pure."""
         return "approximate" if self._choices_use_delta() or self.sanitizer.spends == "approximate" else "pure"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> GenericPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> GenericPlan:
         """The sanitizer's plan at its part of the budget, and the choices' budget from the rest."""
         numbers = host_numbers(privacy, accuracy)
         return self._at(numbers, self._split(*numbers))
 
-    def learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
         """k concepts; an empty sample gives random concepts."""
         self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
@@ -150,7 +150,7 @@ class GenericLearner(OfColumns):
         own = getattr(self.sanitizer, "most_rows", None)
         return MOST_ROWS if own is None else min(MOST_ROWS, own(plan.sanitizer))
 
-    def guarantee(self, plan: GenericPlan) -> Guarantee:
+    def _guarantee(self, plan: GenericPlan) -> Guarantee:
         """The composition of the sanitizer and the k choices."""
         part, slack = exponential_guarantee(float(plan.epsilon), "a concept of each column"), float(plan.slack)
         of_choices = "basic" if self.composition == JOINT else self.composition
@@ -160,14 +160,14 @@ class GenericLearner(OfColumns):
             return zcdp(parts, slack, what="GenericLearner")
         return basic(parts, "GenericLearner")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.rows`, realizable, for the plan's numbers.
 
         NoTheoremError if the sanitizer's own numbers are too few for alpha, or its queries lack symmetric differences.
         """
         return self._planned_rows(privacy, accuracy, False)
 
-    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.rows`, agnostic: the error exceeds the best concept's by at most alpha."""
         return self._planned_rows(privacy, accuracy, True)
 

@@ -46,7 +46,7 @@ class StableNodes(StableCells):
         checks.members("concepts", self.concepts, _NEEDED, "take a Tree, such as Tree.of_class(matrix)")
         checks.instance("neighboring", self.neighboring, Neighboring, "take a member of Neighboring")
 
-    def learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
         """k hypotheses at once."""
         k = sample.y.shape[1]
         cells = self.cells(sample)
@@ -60,7 +60,7 @@ class StableNodes(StableCells):
         place, label = self.concepts.on_line(sample.x), self.concepts.relabel(sample.x, sample.y)
         return count_cells(Sample(place, label, sample.mask), self.concepts.line.size)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.stable_points` for the plan's numbers, at alpha / height."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         each = alpha / max(1, self.concepts.height)

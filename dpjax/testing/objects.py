@@ -10,10 +10,11 @@ from dpjax.audit import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
+from dpjax.learners.base import Learner
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
 _MEMBERS = {
-    "learner": ("plan", "learn", "concepts"), "class": ("predict", "error", "domain"), "law": ("sample", "log_prob"),
+    "class": ("predict", "error", "domain"), "law": ("sample", "log_prob"),
 }  # fmt: skip
 _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
@@ -93,15 +94,16 @@ def kind_of(found: Any) -> str:
     if kind is None:
         given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         known = "; ".join(f"a {name} has {', '.join(members)}" for name, members in _MEMBERS.items())
-        raise InputError(
-            "object", _KINDS, given, f"{known}; a mechanism is given as a Target, see `dpjax new mechanism`"
-        )
+        advice = "a learner inherits from dpjax.learners.Learner; a mechanism is a Target, see `dpjax new mechanism`"
+        raise InputError("object", _KINDS, given, f"{known}; {advice}")
     return kind
 
 
 def _kind(found: Any) -> str | None:
     if isinstance(found, Target):
         return "mechanism"
+    if isinstance(found, Learner):
+        return "learner"
     return next((kind for kind, members in _MEMBERS.items() if all(hasattr(found, name) for name in members)), None)
 
 
