@@ -23,6 +23,7 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.members import implements, member
 from dpjax.core.plans import Spends, require_leaves
+from dpjax.core.types import MOST_ROWS as MOST_ROWS
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
 from dpjax.core.types import replace_one_only as replace_one_only
 from dpjax.learners.samples import Pairs as Pairs
@@ -31,9 +32,6 @@ from dpjax.learners.samples import flipped_label_pairs as flipped_label_pairs
 from dpjax.learners.samples import label_columns as label_columns
 from dpjax.learners.samples import limbs_of as limbs_of
 from dpjax.learners.samples import single_column as single_column
-
-MOST_ROWS = 2**31 - 1
-"""The most rows of a sample."""
 
 
 class Learner(ABC):

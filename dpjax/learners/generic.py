@@ -17,6 +17,7 @@ from dpjax.concepts.base import covers_of, line_of, on_line
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.members import implements
 from dpjax.core.plans import Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
@@ -101,8 +102,8 @@ class GenericLearner(OfColumns):
                 type(self.concepts).__name__, "use another learner",
             )  # fmt: skip
         replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
-        needed = ("neighboring", "bits", "parts_of_a_difference")
-        checks.members("sanitizer", self.sanitizer, needed, "see dpjax.sanitizers")
+        advice = "build one, such as PointCounts(domain); a new kind inherits from dpjax.sanitizers.Sanitizer"
+        checks.instance("sanitizer", self.sanitizer, Sanitizer, advice)
         if self.sanitizer.neighboring is not self.neighboring:
             raise InputError(
                 "sanitizer", f"one for {self.neighboring.value}", self.sanitizer.neighboring.value, "take another one"
@@ -147,8 +148,7 @@ class GenericLearner(OfColumns):
 
     def most_rows(self, plan: GenericPlan) -> int:
         """Up to which the errors and the sanitizer's counts are exact."""
-        own = getattr(self.sanitizer, "most_rows", None)
-        return MOST_ROWS if own is None else min(MOST_ROWS, own(plan.sanitizer))
+        return min(MOST_ROWS, self.sanitizer.most_rows(plan.sanitizer))
 
     def _guarantee(self, plan: GenericPlan) -> Guarantee:
         """The composition of the sanitizer and the k choices."""
@@ -198,12 +198,11 @@ class GenericLearner(OfColumns):
     def _rows(self, numbers: Numbers, parts: Parts, agnostic: bool) -> int:
         (_, _, alpha, beta), plan = numbers, self._at(numbers, parts)
         failure = parts.failure * beta
-        unseen = getattr(self.sanitizer, "unseen", None)
-        if unseen is None:
+        if not implements(self.sanitizer, Sanitizer.unseen):
             least = self.sanitizer.sample_size(*self._of_sanitizer(numbers, parts))
             rows = lambda n: parts.queries * alpha * n if n >= least else n  # noqa: E731
         else:
-            rows = lambda n: unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
+            rows = lambda n: self.sanitizer.unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
         return theory.rows(
             covers_of(self.concepts, alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
             effective_epsilon(plan.epsilon), rows, alpha, beta - failure, agnostic,
@@ -220,7 +219,7 @@ class GenericLearner(OfColumns):
 
     def _split(self, epsilon: float, delta: float, alpha: float, beta: float) -> Parts:
         """The share that needs the fewest rows; the structure of the sanitizer does not depend on epsilon."""
-        if not hasattr(self.sanitizer, "unseen"):
+        if not implements(self.sanitizer, Sanitizer.unseen):
             return Parts(0.5 if self.share is None else self.share, 0.25, 1 / 3)
         return _best_split(self, (epsilon, delta, alpha, beta))
 
