@@ -16,7 +16,7 @@ from dpjax.baselines import ERM
 from dpjax.concepts import Finite, Hypothesis
 from dpjax.core import random
 from dpjax.core.plans import Spends
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner
 
 
@@ -44,7 +44,6 @@ class LastLabel(Learner):
     """Answers the last row's label, flipped with probability 1 / (1 + e^epsilon): a correct claim that is tight."""
 
     concepts: ClassVar[Finite] = Finite.of([[0], [1]])
-    neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "pure"
 
     def for_concepts(self, k: int) -> "LastLabel":
@@ -67,10 +66,6 @@ class LastLabel(Learner):
         """Randomized response."""
         label = sample.y[-1] ^ (random.uniform(key, (1,)) < 1 / (1 + jnp.exp(plan)))
         return Hypothesis.of(jnp.stack([jnp.zeros(1, jnp.uint32), label.astype(jnp.uint32)], axis=1))
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """The label."""
-        return self.concepts.predict(hypothesis, x)
 
 
 def noise(key: Array, bits: Array, members: Array) -> Array:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from dpjax.concepts.multiclass import Multiclass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import (
     Learner,
     Pairs,
@@ -60,7 +60,6 @@ class BitReduction(Learner):
     concepts: Multiclass
     binary: Callable[[Finite], Learner] = KLN
     weights: tuple[int, ...] | None = None
-    proper: ClassVar[bool] = False
 
     def __post_init__(self):
         advice = "give a matrix of labels: Multiclass.of"
@@ -88,11 +87,6 @@ class BitReduction(Learner):
     def blocks(self) -> Blocks:
         """Which rows each bit is learned from."""
         return Blocks.of(self.weights or self._sizes(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)))
-
-    @property
-    def neighboring(self) -> Neighboring:
-        """REPLACE_ONE."""
-        return Neighboring.REPLACE_ONE
 
     @property
     def spends(self) -> Spends:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
 from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
@@ -78,7 +78,6 @@ class Boosted(Learner):
     draws: int | None = None
     kappa: float | None = None
     composition: str = "basic"
-    proper: ClassVar[bool] = False
 
     def __post_init__(self):
         require_learner(self.learner)
@@ -101,11 +100,6 @@ class Boosted(Learner):
     def concepts(self) -> ConceptClass:
         """The class of the weak learner; hypotheses are `concepts.votes.Votes` of its hypotheses."""
         return self.learner.concepts
-
-    @property
-    def neighboring(self) -> Neighboring:
-        """REPLACE_ONE."""
-        return Neighboring.REPLACE_ONE
 
     @property
     def spends(self) -> Spends:

@@ -13,7 +13,7 @@ from dpjax.concepts.base import ConceptClass, columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.theory import boosting as theory
@@ -80,11 +80,6 @@ class Confident(Learner):
     def proper(self) -> bool:
         """Whether the learner is proper: one of its hypotheses is returned."""
         return self.learner.proper
-
-    @property
-    def neighboring(self) -> Neighboring:
-        """REPLACE_ONE."""
-        return Neighboring.REPLACE_ONE
 
     @property
     def spends(self) -> Spends:

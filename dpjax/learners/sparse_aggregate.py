@@ -51,7 +51,6 @@ class SparseAggregate(Learner):
     lists: Lists
     batches: int | None = None
     spends: ClassVar[Spends] = "approximate"
-    proper: ClassVar[bool] = False
 
     def __post_init__(self):
         require_lists(self.lists)

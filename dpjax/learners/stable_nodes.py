@@ -6,12 +6,10 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.packing import unpack
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Pairs, flipped_label_pairs
 from dpjax.learners.stable_points import Cells, StableCells, StablePlan, count_cells
 from dpjax.theory import points as theory
 
@@ -65,7 +63,3 @@ class StableNodes(StableCells):
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         each = alpha / max(1, self.concepts.height)
         return theory.stable_points(float(plan.epsilon), float(plan.delta), each, beta, self.neighboring)
-
-    def hard_neighbors(self, rows: int) -> Pairs:
-        """Samples of identical rows in which one row is moved or relabeled."""
-        return flipped_label_pairs(self.concepts.domain, rows, columns_of(self.concepts))

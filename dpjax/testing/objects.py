@@ -10,12 +10,11 @@ from dpjax.audit import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
+from dpjax.laws.base import Law
 from dpjax.learners.base import Learner
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
-_MEMBERS = {
-    "class": ("predict", "error", "domain"), "law": ("sample", "log_prob"),
-}  # fmt: skip
+_OF_CLASS = ("predict", "error", "domain")
 _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
 
@@ -93,9 +92,11 @@ def kind_of(found: Any) -> str:
     kind = None if isinstance(found, type) else _kind(found)
     if kind is None:
         given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        known = "; ".join(f"a {name} has {', '.join(members)}" for name, members in _MEMBERS.items())
-        advice = "a learner inherits from dpjax.learners.Learner; a mechanism is a Target, see `dpjax new mechanism`"
-        raise InputError("object", _KINDS, given, f"{known}; {advice}")
+        advice = (
+            f"a class has {', '.join(_OF_CLASS)}; a learner inherits from dpjax.learners.Learner, a law from "
+            "dpjax.laws.Law; a mechanism is given as a Target, see `dpjax new mechanism`"
+        )
+        raise InputError("object", _KINDS, given, advice)
     return kind
 
 
@@ -104,7 +105,9 @@ def _kind(found: Any) -> str | None:
         return "mechanism"
     if isinstance(found, Learner):
         return "learner"
-    return next((kind for kind, members in _MEMBERS.items() if all(hasattr(found, name) for name in members)), None)
+    if isinstance(found, Law):
+        return "law"
+    return "class" if all(hasattr(found, name) for name in _OF_CLASS) else None
 
 
 def _is_module(name: str) -> bool:

@@ -14,7 +14,7 @@ from dpjax.core import wide
 from dpjax.core.draws import drawn
 from dpjax.core.plans import STATIC, down, plan_type, up
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 from dpjax.learners.base import single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.templates.concept_class import Intervals
@@ -352,7 +352,7 @@ class PaddedPieces(Intervals):
 
 @register_dataclass
 @dataclass(frozen=True)
-class Coin:
+class Coin(Law):
     """A law on {0, 1, 2}: what the faults below change."""
 
     weights: Array
