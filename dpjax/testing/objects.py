@@ -14,6 +14,7 @@ from dpjax.laws.base import Law
 from dpjax.learners.base import Learner
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
+_BASES = {"learner": Learner, "law": Law, "mechanism": Target}
 _OF_CLASS = ("predict", "error", "domain")
 _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
@@ -101,13 +102,8 @@ def kind_of(found: Any) -> str:
 
 
 def _kind(found: Any) -> str | None:
-    if isinstance(found, Target):
-        return "mechanism"
-    if isinstance(found, Learner):
-        return "learner"
-    if isinstance(found, Law):
-        return "law"
-    return "class" if all(hasattr(found, name) for name in _OF_CLASS) else None
+    kind = next((kind for kind, base in _BASES.items() if isinstance(found, base)), None)
+    return "class" if kind is None and all(hasattr(found, name) for name in _OF_CLASS) else kind
 
 
 def _is_module(name: str) -> bool:
