@@ -109,7 +109,7 @@ class ByRule(ConjunctionLearner):
 
     variant: str = "noise_free"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """What is taken off noisy counts is what their noise hardly exceeds."""
         offset = log(self.likely_rounds / TAIL)
         return cover_plan(privacy, self.likely_rounds, self.literals, self.neighboring, self.variant, offset)

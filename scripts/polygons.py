@@ -90,7 +90,7 @@ class ByRule(PolygonLearner):
         concepts = ConvexPolygons(case.d, case.edges)
         return ByRule(concepts, case.rounds, case.edges, RELATION, measure=case.measure, variant=case.variant)
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """What is taken off noisy counts is what they hardly exceed for the paper's constants, else half a scale."""
         rounds = self.likely_rounds
         offset = log(rounds / TAIL) if self.variant.startswith("paper") else 0.5

@@ -16,7 +16,7 @@ _KINDS = {
     "Mechanisms": "dpjax.mechanisms", "Learners": "dpjax.learners", "Sanitizers": "dpjax.sanitizers",
     "Accounting rules": "dpjax.accounting",
 }  # fmt: skip
-_BASES = ("dpjax.learners.OfClass",)  # classes that many learners extend: they have no claim of their own
+_BASES = ("dpjax.learners.Learner",)  # classes that many learners extend: they have no claim of their own
 _HEAD = """\
 # Audits
 

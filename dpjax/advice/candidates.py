@@ -8,14 +8,14 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.concepts.base import line_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 from dpjax.core.types import Neighboring
 from dpjax.experiments.config.builder import LEARNERS, Builder, kind_of, public_names
 from dpjax.experiments.config.signatures import hints_of
-from dpjax.learners.base import require_learner
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.independent import Independent
 
 _PUBLIC = replace(LEARNERS, rooms=("dpjax.learners",))
@@ -83,13 +83,11 @@ def _of_kind(
     name: str, kind: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring
 ) -> Iterator[Candidate]:
     """The candidates of a learner class."""
-    if (own := getattr(kind, "candidates", None)) is not None:
-        try:
-            made = [Candidate(words(one), one) for one in own(concepts, k)]
-        except InputError as error:
-            made = [Candidate(name, reason=str(error))]
-    else:
-        made = list(_ways(name, kind, known))
+    try:
+        own = kind.candidates(concepts, k)
+        made = list(_ways(name, kind, known)) if own is None else [Candidate(words(one), one) for one in own]
+    except InputError as error:
+        made = [Candidate(name, reason=str(error))]
     for one in made:
         if one.learner is None:
             yield one
@@ -167,18 +165,18 @@ def _under(learner: Any, neighboring: Neighboring) -> Any:
 
 
 def _of_k(learner: Any, k: int) -> Iterator[Any]:
-    own = getattr(learner, "for_concepts", None)
+    own = learner.for_concepts(k)
     if own is None and k == 1:
         yield learner
     elif own is None or (k > 1 and _composes(learner)):
-        first = Independent(learner, k) if own is None else own(k)
-        for composition in getattr(first, "compositions", COMPOSITIONS):
+        first = Independent(learner, k) if own is None else own
+        for composition in first.compositions:
             try:
                 yield _composed(first, composition)
             except InputError:  # zCDP is not defined for runs that spend delta
                 continue
     else:
-        yield own(k)
+        yield own
 
 
 def _own(name: str, given: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring) -> Iterator[Candidate]:
@@ -188,16 +186,19 @@ def _own(name: str, given: Any, concepts: Any, k: int, known: Builder, neighbori
         found, parenthesis = known.find("learner", given.partition("(")[0].strip(), LEARNERS), "(" in given
         kind = found if isinstance(found, type) and not parenthesis else None
         given = known.build("learner", given, LEARNERS) if kind is None else kind
-    elif kind is None and callable(given) and not hasattr(given, "learn"):
+    elif kind is None and callable(given) and not isinstance(given, Learner):
         given = given(k)
     if kind is not None:
+        if not issubclass(kind, Learner):
+            advice = "inherit from dpjax.learners.Learner"
+            raise InputError("learner", "a subclass of Learner", f"the class {kind.__name__}", advice)
         of_kind = _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
         for one in of_kind:
             plain = one.name.removeprefix(kind.__name__)
             yield one if plain == one.name else replace(one, name=name + plain)
         return
     require_learner(given)
-    if _composes(given) and hasattr(given, "for_concepts"):
+    if _composes(given) and implements(given, Learner.for_concepts):
         yield Candidate(name, _of_class(_under(given, neighboring), concepts).for_concepts(k))
     else:
         found = [*_for_question(given, concepts, k, neighboring)]

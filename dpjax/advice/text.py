@@ -97,7 +97,7 @@ def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:
         return f"- [{notes.index(text) + 1}]"
 
     size = note(one.no_theorem) if one.theorem is None else str(one.theorem)
-    if one.theorem is not None and (assumes := getattr(one.learner, "assumes", "")):
+    if one.theorem is not None and (assumes := one.learner.assumes):
         size += note(f"for {assumes}").removeprefix("-")
     if not one.runs:
         size += f", does not run {note(one.not_measured).removeprefix('- ')}"

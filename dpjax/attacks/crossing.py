@@ -16,6 +16,7 @@ from dpjax.attacks.codes.base import LONGEST, Code
 from dpjax.attacks.pirates import Pirate
 from dpjax.attacks.rates import Rate
 from dpjax.core import checks, keys, random
+from dpjax.learners.base import Learner
 
 _STEPS = 8  # grid points between k and 2 k
 
@@ -46,7 +47,7 @@ class Crossing:
     def rate(self, n: int, k: int, codebooks: int, seed: int, confidence: float = 0.999) -> Rate:
         """How often the participant is accused."""
         code, root = self.code(n, k), keys.root(seed)
-        if hasattr(self.word, "learn"):
+        if isinstance(self.word, Learner):
             accused = run_batch(CoalitionAttack(self.word, code), None, root, -1, 0, codebooks).accused
         else:
             accused = _accused(code, self.word, root, codebooks)

@@ -15,12 +15,12 @@ from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, OfClass, require_pieces
+from dpjax.learners.base import InPieces, Learner, require_pieces
 from dpjax.theory import erm as theory
 
 
 @dataclass(frozen=True)
-class ERM(OfClass):
+class ERM(Learner):
     """The first concept of the first cell with the fewest errors, for each of k columns. Proper, agnostic. NOT private.
 
     Privacy: none.
@@ -43,11 +43,11 @@ class ERM(OfClass):
         """Returns the learner itself, which takes any number of label columns."""
         return self
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
         """None: there are no numbers to plan."""
         return None
 
-    def learn(self, key: Array, sample: Sample, plan: None) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: None) -> Hypothesis:
         """k concepts; the key is not used."""
         keys.require_typed(key)
 
@@ -68,11 +68,11 @@ class ERM(OfClass):
             y = y.reshape(sample.capacity, -1, columns)
         return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, y))
 
-    def guarantee(self, plan: None) -> None:
+    def _guarantee(self, plan: None) -> None:
         """None: there is no privacy."""
         return None
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`sample_size_of` for one concept."""
         return self.sample_size_of(1, privacy, accuracy)
 

@@ -14,6 +14,7 @@ from dpjax.experiments.store.store import PATIENCE
 from dpjax.experiments.study import study as studies
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
+from dpjax.learners.base import Learner
 from dpjax.plots import read_metadata
 
 _TABLES = {
@@ -85,7 +86,8 @@ def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
     """Learners of the file by name; others as name=Learner(...), or Learner(...), whose text is the name."""
     named = known if isinstance(known, Mapping) else {str(spec): spec for spec in known}
     found: dict[str, Any] = {}
-    known_learners = [name for name, kind in public_names(LEARNERS).items() if hasattr(kind, "learn")]
+    public = public_names(LEARNERS).items()
+    known_learners = [name for name, kind in public if isinstance(kind, type) and issubclass(kind, Learner)]
     for word in words:
         head, equals, spec = word.partition("=")
         if word in named:

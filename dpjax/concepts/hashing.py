@@ -14,7 +14,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 
 _BITS = 64
 
@@ -58,7 +58,7 @@ class Hash(NamedTuple):
 
 @register_dataclass
 @dataclass(frozen=True)
-class HashLaw:
+class HashLaw(Law):
     """The uniform law on ``count`` functions into 2**bits buckets, of elements below 2**width. All static."""
 
     count: int = field(metadata={"static": True})

@@ -16,6 +16,8 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Positive, Slack
 
 Scalar = Any  # a plain number, a NumPy scalar, or a traced array
+MOST_ROWS = 2**31 - 1
+"""The most rows of a sample."""
 
 
 class Neighboring(Enum):

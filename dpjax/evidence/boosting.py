@@ -16,7 +16,7 @@ from dpjax.core import wide
 from dpjax.core.plans import Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Boosted
-from dpjax.learners.base import OfClass, single_column
+from dpjax.learners.base import Learner, single_column
 from dpjax.mechanisms.projection import projected
 from dpjax.mechanisms.randomized_response import randomized_response, randomized_response_guarantee
 
@@ -31,7 +31,7 @@ class FirstLabelPlan:
 
 
 @dataclass(frozen=True)
-class FirstLabel(OfClass):
+class FirstLabel(Learner):
     """The constant function of the first row's label, by randomized response; of label 0 for an empty sample.
 
     Privacy: (epsilon, 0), replace-one, for every sample, with equality: what it is boosted to is as sharp as its
@@ -44,21 +44,21 @@ class FirstLabel(OfClass):
     spends: ClassVar[Spends] = "bounded range"
     proper: ClassVar[bool] = True
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> FirstLabelPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> FirstLabelPlan:
         """All of epsilon."""
         return FirstLabelPlan(down(float(privacy.epsilon)))
 
-    def learn(self, key: Array, sample: Sample, plan: FirstLabelPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: FirstLabelPlan) -> Hypothesis:
         """Concept 0 or 1."""
         first = (single_column(sample, "FirstLabel")[0] & sample.mask[0]).astype(jnp.int32)
         answer = randomized_response(first, plan.epsilon).sample(key).astype(jnp.uint32)
         return Hypothesis.of(jnp.stack([jnp.uint32(0), answer])[None])
 
-    def guarantee(self, plan: FirstLabelPlan) -> Guarantee:
+    def _guarantee(self, plan: FirstLabelPlan) -> Guarantee:
         """Randomized response."""
         return randomized_response_guarantee(float(plan.epsilon))
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """1: it reads one row."""
         return 1
 

@@ -87,7 +87,7 @@ def learner_target(
     plans that depend on n if n is not public. A learner with ``hard_rows`` > ``rows`` is also audited on its hard
     neighbors of so many rows, exactly and statistically. unlisted: why there is no exact audit; empty if there is one.
     """
-    reach, columns = getattr(learner, "hard_rows", 1), columns_of(learner.concepts, k)
+    reach, columns = learner.hard_rows, columns_of(learner.concepts, k)
     hard = (1, _ROWS, max(_HARD_ROWS, reach))
     counts = sorted({*range(1, rows + 1), many or 1, reach, *hard})
 
@@ -150,11 +150,11 @@ def learner_target(
         parts = np.reshape(each, (count, -1)).tolist()
         return [part[0] if len(part) == 1 else f"({'; '.join(part)})" for part in parts]
 
-    kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
+    kinds = [kind for part in (learner, learner.learner) for kind in type(part).__mro__]
     covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]
     covers.append(f"{type(learner).__module__.rpartition('.')[0]}.{type(learner).__name__}")
-    at_once = max(1, Target.at_once // getattr(learner, "passes", 1))
-    covers += getattr(learner, "runs", ())
+    at_once = max(1, Target.at_once // learner.passes)
+    covers += learner.runs
     table = None if unlisted else table_of_run(run)
     return Target(
         name, claim, run, universes, pairs, table, lambda own: planned(float(own.epsilon), float(own.delta)),
@@ -181,9 +181,9 @@ class SmallImproper(_SmallMedian, le.ImproperVC1):
 class FewRows(SmallImproper):
     """A `SmallImproper` by rows with the ranks of a few rows: of the two deepest, one at or below the depth."""
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
         """The budget's, with these ranks."""
-        return replace(super().plan(privacy, accuracy, n), high=np.int32(1), deep=np.int32(2))
+        return replace(super()._plan(privacy, accuracy, n), high=np.int32(1), deep=np.int32(2))
 
 
 @dataclass(frozen=True)
@@ -209,21 +209,21 @@ class SmallInterior(_SmallMedian, le.ThresholdInterior):
 class Labels(le.RepresentationLearner):
     """A `RepresentationLearner` that returns the labels of all elements, and nothing of the family."""
 
-    def learn(self, key: Array, sample: Sample, plan: RepresentationPlan) -> Any:
+    def _learn(self, key: Array, sample: Sample, plan: RepresentationPlan) -> Any:
         """``bool[|X|, columns]``."""
         elements = jnp.arange(self.concepts.domain.size, dtype=jnp.uint32)[:, None]
-        return self.predict(le.RepresentationLearner.learn(self, key, sample, plan), elements)
+        return self.predict(le.RepresentationLearner._learn(self, key, sample, plan), elements)
 
 
 @dataclass(frozen=True)
 class Region(le.PolygonLearner):
     """A `PolygonLearner` that returns the labels of the grid, which few samples tell apart better than its lines."""
 
-    def learn(self, key: Array, sample: Sample, plan: Any) -> Any:
+    def _learn(self, key: Array, sample: Sample, plan: Any) -> Any:
         """``bool[(d + 1)^2]``."""
         side = np.arange(self.concepts.d + 1)
         grid = self.concepts.domain.encode([(i, j) for i in side for j in side])
-        return self.predict(super().learn(key, sample, plan), jnp.asarray(grid))[:, 0]
+        return self.predict(super()._learn(key, sample, plan), jnp.asarray(grid))[:, 0]
 
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {

@@ -1,14 +1,17 @@
-"""The interface of laws: three methods. There is no list of law types."""
+"""The base class of laws. There is no list of law types."""
 
 import itertools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+
+from dpjax.core.members import member
 
 
 @register_dataclass
@@ -29,17 +32,33 @@ class Support:
         return self.log_mass.shape[0]
 
 
-class Law(Protocol):
-    """A pytree. These methods are all that audits and mechanisms use; a new law is one file."""
+class Law(ABC):
+    """Base class of laws: a pytree. Audits and mechanisms use these members only; a new law is one file."""
 
+    @abstractmethod
     def sample(self, key: Array) -> Any:
         """One outcome; decorated with `core.draws.drawn`. Exact audits read `support`; `audit.sampler` compares."""
 
+    @abstractmethod
     def log_prob(self, outcome: Any) -> Array:
         """The outcome's log mass, ``float64[]``; its log density if the law is continuous."""
 
     def support(self, limit: int) -> Support | None:
         """All outcomes, never a selection; None if the law is continuous or has more than ``limit`` outcomes."""
+        return None
+
+    def log_probs(self) -> Array:
+        """Optional: the log masses of the outcomes 0, 1, ..., ``float64[m]``."""
+        raise NotImplementedError
+
+    @member
+    def no_answer(self) -> bool:
+        """Whether the last of `log_probs` is the mass of the outcome -1."""
+        return False
+
+    def log_survival(self, value: Any) -> Array:
+        """Optional, for noise with fields ``loc`` and ``scale``: log P(X >= value)."""
+        raise NotImplementedError
 
 
 def listed(outcomes: Any, log_prob: Any) -> Support:

@@ -9,7 +9,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support
+from dpjax.laws.base import Law, Support
 from dpjax.laws.table import Bounds, unit, whole
 
 _ATTEMPTS = 1 << 16
@@ -18,7 +18,7 @@ _FARTHEST = 80.0  # exp(80) times any draw is a float32
 
 @register_dataclass
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(Law):
     """A law on {0, ..., m-1} with probabilities proportional to exp(log_weights).
 
     log_weights: ``float[m]``; any spread; -inf is an impossible outcome.

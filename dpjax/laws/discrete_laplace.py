@@ -10,12 +10,12 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random
 from dpjax.core.draws import drawn
 from dpjax.core.random import GeometricTable
-from dpjax.laws.base import Support, total
+from dpjax.laws.base import Law, Support, total
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Law):
     """The two-sided geometric law on integers, P(Z = z) proportional to exp(-|z - loc| / scale).
 
     loc: ``int32[...]``. scale: ``float[]``, the number that the table was built from (float64 if 64-bit types are

@@ -10,13 +10,14 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Law
 
 _ORDER = 10  # order of the tail series; its relative error is below 1e-15 from 20 standard deviations on
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Law):
     """The normal law with mean ``loc``, float or integer, and standard deviation ``scale``, ``float[...]``."""
 
     loc: Array
@@ -36,10 +37,6 @@ class Gaussian:
             scale = self.scale.astype(jnp.float64)
             z = (value.astype(jnp.float64) - self.loc.astype(jnp.float64)) / scale
             return jnp.sum(-0.5 * z * z - jnp.log(scale) - 0.5 * np.log(2 * np.pi))
-
-    def support(self, limit: int) -> None:
-        """None: the law is continuous."""
-        return None
 
     def log_cdf(self, value: Array) -> Array:
         """log P(X <= value), exact in both tails."""

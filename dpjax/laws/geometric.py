@@ -11,12 +11,12 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random
 from dpjax.core.draws import drawn
 from dpjax.core.random import GeometricTable
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Geometric:
+class Geometric(Law):
     """The law of min(G, most) with P(G = g) = (1 - q) q**g, up to the rounding of the table's thresholds.
 
     most: static, >= 0; larger values are clipped, for example at the number of rows of a buffer.

@@ -9,12 +9,12 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support
+from dpjax.laws.base import Law, Support
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class IntegerWeights:
+class IntegerWeights(Law):
     """A law on {0, ..., m-1} with probabilities ``weights[i] / sum(weights)``.
 
     weights: ``uint32[m]``, of a sum from 1 to 2^32 - 1. If the sum is a power of two, `sample` has exactly this law;

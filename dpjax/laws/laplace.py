@@ -9,12 +9,12 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support, total
+from dpjax.laws.base import Law, total
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Law):
     """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or integer.
 
     Reference: Kaplan, Mansour, Matias, Stemmer 2019, Definition 2.11.
@@ -36,10 +36,6 @@ class Laplace:
         with jax.enable_x64(True):
             wide = Laplace(*(jnp.asarray(part).astype(jnp.float64) for part in (self.loc, self.scale)))
             return total(wide.log_density(outcome.astype(jnp.float64)))
-
-    def support(self, limit: int) -> Support | None:
-        """None: the law is continuous. Use `RoundedLaplace` if a program computes with the outcome."""
-        return None
 
     def log_density(self, value: Array) -> Array:
         """log f(value)."""

@@ -8,12 +8,12 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.laws.base import Support
+from dpjax.laws.base import Law, Support
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Product:
+class Product(Law):
     """Independent laws: a batched law whose leading axis is the product, or a tuple of laws."""
 
     parts: tuple

@@ -9,13 +9,13 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import checks
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support, side_by_side, total
+from dpjax.laws.base import Law, Support, side_by_side, total
 from dpjax.laws.laplace import Laplace
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class RoundedLaplace:
+class RoundedLaplace(Law):
     """The law of clip(rint(count + scale Z), low, low + span) for standard Laplace Z, independently in each entry.
 
     count: ``int32[...]``, or floats with integer values. scale: ``float[]`` > 0.

@@ -1,6 +1,6 @@
-"""Private learners, one per file. The protocol that each of them implements is `base.Learner`.
+"""Private learners, one per file. The base class of all of them is `base.Learner`.
 
-For learners of your own there are their base `OfClass` and what a plan is made of: `plan_type`, `Number`, `STATIC`,
+For learners of your own there are their base `Learner` and what a plan is made of: `plan_type`, `Number`, `STATIC`,
 `down` and `up`.
 """
 
@@ -13,7 +13,6 @@ from dpjax.core.plans import up as up
 
 from .base import ConceptClass as ConceptClass
 from .base import Learner as Learner
-from .base import OfClass as OfClass
 from .base import database as database
 from .base import single_column as single_column
 from .bit_reduction import BitReduction as BitReduction

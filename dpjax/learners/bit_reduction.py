@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,10 +17,9 @@ from dpjax.concepts.multiclass import Multiclass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import (
     Learner,
-    OfClass,
     Pairs,
     flipped_label_pairs,
     replace_one_only,
@@ -38,7 +37,7 @@ class BitReductionPlan:
 
 
 @dataclass(frozen=True)
-class BitReduction(OfClass):
+class BitReduction(Learner):
     """Learns each of the L bits of the label from rows of its own, with a binary learner of the class of that bit.
 
     The label of an element is the number that the L predictions are the bits of, or 0 if that is no label: improper.
@@ -62,12 +61,11 @@ class BitReduction(OfClass):
     concepts: Multiclass
     binary: Callable[[Finite], Learner] = KLN
     weights: tuple[int, ...] | None = None
-    proper: ClassVar[bool] = False
 
     def __post_init__(self):
         advice = "give a matrix of labels: Multiclass.of"
         checks.members("concepts", self.concepts, ("bits", "columns", "of_bits", "labels"), advice)
-        if not callable(self.binary) or (hasattr(self.binary, "learn") and not isinstance(self.binary, type)):
+        if not callable(self.binary) or isinstance(self.binary, Learner):
             expected, advice = "a class or function that makes a learner of a bit's class", "name it alone, such as KLN"
             raise InputError("binary", expected, repr(self.binary), advice)
         for one in self.learners:
@@ -92,16 +90,11 @@ class BitReduction(OfClass):
         return Blocks.of(self.weights or self._sizes(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)))
 
     @property
-    def neighboring(self) -> Neighboring:
-        """REPLACE_ONE."""
-        return Neighboring.REPLACE_ONE
-
-    @property
     def spends(self) -> Spends:
         """Approximate if the learner of some bit is, else pure."""
         return "approximate" if any(one.spends == "approximate" for one in self.learners) else "pure"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BitReductionPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BitReductionPlan:
         """All of the budget for every bit, at alpha / L and beta / L."""
         each = self._of_bit(accuracy)
         return BitReductionPlan(
@@ -109,7 +102,7 @@ class BitReduction(OfClass):
                   for i, one in enumerate(self.learners))
         )  # fmt: skip
 
-    def learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Hypothesis:
         """One function on the domain, by its labels."""
         count = self.concepts.columns
         if sample.y.shape[1] != count:
@@ -128,21 +121,21 @@ class BitReduction(OfClass):
         labels = self.concepts.of_bits(bits)
         return self.concepts.of_labels(labels[None], jnp.min(outcomes)[None])
 
-    def guarantee(self, plan: BitReductionPlan) -> Guarantee | None:
+    def _guarantee(self, plan: BitReductionPlan) -> Guarantee | None:
         """Parallel composition over the bits; None if a binary learner is not private."""
         self._check(plan)
         parts = [one.guarantee(own) for one, own in zip(self.learners, plan.bits, strict=True)]
         known = [part for part in parts if part is not None]
         return parallel(known, "index", f"{len(parts)} bits of a label") if len(known) == len(parts) else None
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The least n from which on each bit has its learner's sample size."""
         return self.blocks.needed(self._sizes(privacy, accuracy))
 
     @property
     def hard_rows(self) -> int:
         """The least n from which on each bit has the rows that audits of its learner need."""
-        return self.blocks.needed([getattr(one, "hard_rows", 1) for one in self.learners])
+        return self.blocks.needed([one.hard_rows for one in self.learners])
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """For each bit with a row: samples of identical rows but for the bit's last one, moved or relabeled."""

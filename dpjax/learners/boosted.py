@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,8 @@ from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
 from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
@@ -48,7 +48,7 @@ class BoostedPlan:
 
 
 @dataclass(frozen=True)
-class Boosted(OfClass):
+class Boosted(Learner):
     """Majority of T hypotheses of a weak learner; round t learns from draws that favor rows on which earlier ones err.
 
     Row i is drawn with probability min(1 / least, C exp(-rate c_i)), where c_i is the number of earlier hypotheses
@@ -78,7 +78,6 @@ class Boosted(OfClass):
     draws: int | None = None
     kappa: float | None = None
     composition: str = "basic"
-    proper: ClassVar[bool] = False
 
     def __post_init__(self):
         require_learner(self.learner)
@@ -88,7 +87,7 @@ class Boosted(OfClass):
         if self.kappa is not None:
             checks.probability("kappa", self.kappa)
         require_composition(self.composition, self.learner.spends)
-        if (k := columns_of(self.learner.concepts, getattr(self.learner, "k", 1))) != 1:
+        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
             advice = "boost one concept and wrap it: Independent(Boosted(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "draws with replacement preserve no other relation")
@@ -103,11 +102,6 @@ class Boosted(OfClass):
         return self.learner.concepts
 
     @property
-    def neighboring(self) -> Neighboring:
-        """REPLACE_ONE."""
-        return Neighboring.REPLACE_ONE
-
-    @property
     def spends(self) -> Spends:
         """Pure if the weak learner is and the composition is basic; a mixture has no bounded range."""
         pure = self.composition == "basic" and self.learner.spends != "approximate"
@@ -118,7 +112,7 @@ class Boosted(OfClass):
         """Approximate number of passes over the rows."""
         return self.rounds or _LIKELY_ROUNDS
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BoostedPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BoostedPlan:
         """For n rows, by default the theorem's number."""
         rounds, draws, rows = self._chosen(privacy, accuracy, n)
         least = self._least(accuracy, rows)
@@ -128,7 +122,7 @@ class Boosted(OfClass):
         shrink = down(exp(-self._rate))
         return BoostedPlan(one, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
 
-    def learn(self, key: Array, sample: Sample, plan: BoostedPlan) -> Votes:
+    def _learn(self, key: Array, sample: Sample, plan: BoostedPlan) -> Votes:
         """One majority; with fewer rows than ``least`` the weak learner runs on empty samples."""
         labels = single_column(sample, "Boosted")
         drawn = (jnp.arange(plan.most, dtype=jnp.int32) < plan.draws) & (sample.size >= jnp.maximum(plan.least, 1))
@@ -157,7 +151,7 @@ class Boosted(OfClass):
         """Those of `mechanisms.projection.projected`."""
         return MOST_ROWS
 
-    def guarantee(self, plan: BoostedPlan) -> Guarantee | None:
+    def _guarantee(self, plan: BoostedPlan) -> Guarantee | None:
         """The composition of T rounds on weighted draws; None if the weak learner is not private."""
         base = self.learner.guarantee(plan.one)
         if base is None:
@@ -165,7 +159,7 @@ class Boosted(OfClass):
         part = with_replacement(base, int(plan.draws), mass=capped_mass(int(plan.least)))
         return composed(part, plan.rounds, float(plan.slack), self.composition, f"{plan.rounds} rounds of boosting")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows for which the weak learner has its sample size, within the budget, and majorities generalize.
 
         Beyond the weak learner's conditions it needs a weak learner of finitely many hypotheses (``proper``, with a
@@ -230,7 +224,7 @@ class Boosted(OfClass):
         return rounds, draws, rows if n is None else checks.integer("n", n, 0)
 
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:
-        if assumes := getattr(self.learner, "assumes", ""):  # rounds draw by their own weights
+        if assumes := self.learner.assumes:  # rounds draw by their own weights
             given = f"{type(self.learner).__name__}, for {assumes}"
             raise NoTheoremError("learner", "one whose theorem is for all distributions", given, "search for n")
         density, alpha = self._density(accuracy), float(accuracy.alpha)
@@ -244,6 +238,6 @@ class Boosted(OfClass):
         alpha, beta, wrong = float(accuracy.alpha), float(accuracy.beta), self._least(accuracy, rows)
         read = rounds * draws
         holds = partial(theory.generalizes, rows, wrong, alpha, beta)
-        if getattr(self.learner, "proper", False) and holds(rounds * log(self.concepts.size + 1)):
+        if self.learner.proper and holds(rounds * log(self.concepts.size + 1)):
             return True
         return holds(read * log(rows), read)

@@ -3,16 +3,17 @@
 from typing import Any
 
 from dpjax.core import checks
-from dpjax.learners.base import Learner
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.independent import Independent
 
 
 def for_concepts(learner: Any, k: int) -> Learner:
-    """``learner.for_concepts(k)``; for a learner without that method, `Independent` under optimal composition.
+    """``learner.for_concepts(k)``; if that is None, `Independent` under optimal composition.
 
     A learner of one concept is returned unchanged for k = 1.
     """
     checks.integer("k", k, 1)
-    if (own := getattr(learner, "for_concepts", None)) is not None:
-        return own(k)
+    require_learner(learner)
+    if (own := learner.for_concepts(k)) is not None:
+        return own
     return learner if k == 1 else Independent(learner, k, "optimal")

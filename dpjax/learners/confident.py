@@ -13,8 +13,8 @@ from dpjax.concepts.base import ConceptClass, columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.theory import boosting as theory
 
@@ -34,7 +34,7 @@ class ConfidentPlan:
 
 
 @dataclass(frozen=True)
-class Confident(OfClass):
+class Confident(Learner):
     """Runs a learner on K disjoint blocks of rows, and chooses a hypothesis by its errors on the rows behind them.
 
     Blocks are positions: rows 0..b-1, b..2b-1, and so on. Each row is read once, so the whole costs what one part does.
@@ -61,7 +61,7 @@ class Confident(OfClass):
         checks.probability("failure", self.failure)
         checks.probability("ratio", self.ratio)
         checks.whole_or_none("blocks", self.blocks, 1, 2**10)
-        if (k := columns_of(self.learner.concepts, getattr(self.learner, "k", 1))) != 1:
+        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
             advice = "wrap the result: Independent(Confident(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "rows are assigned to blocks by their position")
@@ -74,24 +74,19 @@ class Confident(OfClass):
     @property
     def assumes(self) -> str:
         """What the learner assumes; blocks have the distribution of all rows."""
-        return getattr(self.learner, "assumes", "")
+        return self.learner.assumes
 
     @property
     def proper(self) -> bool:
         """Whether the learner is proper: one of its hypotheses is returned."""
-        return getattr(self.learner, "proper", False)
-
-    @property
-    def neighboring(self) -> Neighboring:
-        """REPLACE_ONE."""
-        return Neighboring.REPLACE_ONE
+        return self.learner.proper
 
     @property
     def spends(self) -> Spends:
         """Approximate if the learner is, else pure."""
         return "approximate" if self.learner.spends == "approximate" else "pure"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ConfidentPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ConfidentPlan:
         """All of the budget for the learner, and all of epsilon for the choice; n rows are split as the theorem's, or
         equally if it has none."""
         try:
@@ -107,7 +102,7 @@ class Confident(OfClass):
         one = self.learner.plan(privacy, self._of_block(accuracy), own)
         return ConfidentPlan(one, down(float(privacy.epsilon)), whole(own), count, bucket(own))
 
-    def learn(self, key: Array, sample: Sample, plan: ConfidentPlan) -> Any:
+    def _learn(self, key: Array, sample: Sample, plan: ConfidentPlan) -> Any:
         """One of the K hypotheses."""
         labels = single_column(sample, "Confident")
         of_blocks, of_choice = keys.streams(key, "blocks", "choice")
@@ -127,7 +122,7 @@ class Confident(OfClass):
         chosen = exponential(-jax.vmap(errors)(found), plan.epsilon).sample(of_choice)
         return jax.tree.map(lambda part: part[chosen], found)
 
-    def guarantee(self, plan: ConfidentPlan) -> Guarantee | None:
+    def _guarantee(self, plan: ConfidentPlan) -> Guarantee | None:
         """Parallel composition of the K blocks and the choice; None if the learner is not private."""
         checks.integer("rows of the plan", int(plan.rows), 0, plan.most)
         checks.integer("rows of all blocks", plan.blocks * plan.most, 1, 2**31 - 1)  # their numbers are int32
@@ -137,7 +132,7 @@ class Confident(OfClass):
         choice = exponential_guarantee(float(plan.epsilon), f"one of {plan.blocks} hypotheses", self.neighboring)
         return parallel([base, choice], "index", f"{plan.blocks} blocks, and a choice on other rows")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """K times the learner's sample size at the accuracy of a block, and the rows of the choice."""
         count, own, fresh = self._sizes(privacy, accuracy)
         return count * own + fresh

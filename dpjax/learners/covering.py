@@ -14,7 +14,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import MOST_ROWS, OfClass, Pairs, database, single_column
+from dpjax.learners.base import MOST_ROWS, Learner, Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
@@ -26,7 +26,7 @@ from dpjax.theory import set_cover as theory
 _USUAL_ALPHA = 0.1
 
 
-class Covering(OfClass, ABC):
+class Covering(Learner, ABC):
     """Base of frozen dataclasses with these fields; a subclass defines the examples and the covering family.
 
     Args:
@@ -72,7 +72,7 @@ class Covering(OfClass, ABC):
         """The rule of `cover_plan`."""
         return "hidden" if self.noisy else "noise_free"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """`theory.set_cover.rounds_for` rounds, unless given, and the largest coefficient that the budget allows.
 
         The rounds depend on alpha only, so a sweep over epsilon or delta compiles one program; n is not used.
@@ -84,7 +84,7 @@ class Covering(OfClass, ABC):
         """The offset subtracted from noisy counts, in scales of the noise."""
         return 0.5
 
-    def learn(self, key: Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
         """One concept, encoded with one function per round; an empty sample gives random functions."""
         label = single_column(sample, type(self).__name__)
         target, other = sample.mask & (label == self.concepts.label), sample.mask & (label != self.concepts.label)
@@ -95,12 +95,12 @@ class Covering(OfClass, ABC):
         """The elements in the encoding that the family expects."""
         return x
 
-    def guarantee(self, plan: CoverPlan) -> Guarantee:
+    def _guarantee(self, plan: CoverPlan) -> Guarantee:
         """The guarantee of all rounds together, with the cost of one round below it; counts are not published."""
         what = f"set cover, {plan.rounds} {self.what.format(self.concepts)}"
         return cover_guarantee(plan, self.neighboring, what, published=False)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the plan's numbers; NoTheoremError if there are too few rounds."""
         plan = self.plan(privacy, accuracy)
         return self.theorem(plan, accuracy)
@@ -127,10 +127,10 @@ class CoveringPlane(Covering):
     targets: ClassVar[str]
     """What targets are made of, in the plural."""
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`Covering.sample_size`; NoTheoremError for a family that is not ``complete``, see `Planar`."""
         self.require_complete()
-        return super().sample_size(privacy, accuracy)
+        return super()._sample_size(privacy, accuracy)
 
     def require_complete(self) -> None:
         """NoTheoremError for a family without the pieces of every target: rows may all lie where its lines miss."""

@@ -63,7 +63,7 @@ class EmpiricalLearner(OfLearner):
     def __post_init__(self):
         checks.whole_or_none("draws", self.draws, 1)
         require_learner(self.learner)
-        if not getattr(self.learner, "proper", False):
+        if not self.learner.proper:
             raise InputError(
                 "learner", "a proper one, whose ``proper`` is True", type(self.learner).__name__,
                 "take one that returns concepts of its class",
@@ -74,7 +74,7 @@ class EmpiricalLearner(OfLearner):
                 "resampling preserves no other",
             )  # fmt: skip
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> EmpiricalPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> EmpiricalPlan:
         """For at least n rows, by default `empirical_sample_size`. `learn` ignores the data of smaller samples.
 
         From `sample_size` on the goal is that of its proof: half of alpha and of beta on the rows.
@@ -90,7 +90,7 @@ class EmpiricalLearner(OfLearner):
     @property
     def k(self) -> int:
         """The number of concepts."""
-        return getattr(self.learner, "k", 1)
+        return self.learner.number_of_concepts
 
     def for_concepts(self, k: int) -> "EmpiricalLearner":
         """The same conversion of the inner learner of k concepts."""
@@ -101,14 +101,14 @@ class EmpiricalLearner(OfLearner):
         """As the inner learner, but a mixture of pure mechanisms has no bounded range."""
         return "approximate" if self.learner.spends == "approximate" else "pure"
 
-    def learn(self, key: Array, sample: Sample, plan: EmpiricalPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: EmpiricalPlan) -> Hypothesis:
         """The inner learner's hypothesis; for fewer rows than the plan requires, that of an empty sample."""
         of_rows, of_learner = streams(key, "rows", "learner")
         rows = Resample(sample.size, plan.most, sample.capacity).sample(of_rows)
         mask = (jnp.arange(plan.most, dtype=jnp.int32) < plan.draws) & (sample.size >= jnp.maximum(plan.least, 1))
         return self.learner.learn(of_learner, Sample(sample.x[rows], sample.y[rows], mask), plan.one)
 
-    def guarantee(self, plan: EmpiricalPlan) -> Guarantee | None:
+    def _guarantee(self, plan: EmpiricalPlan) -> Guarantee | None:
         """At ``least`` rows; more rows cost less, and smaller samples are not used."""
         base = self.learner.guarantee(plan.one)
         return None if base is None else with_replacement(base, int(plan.draws), max(1, int(plan.least)))
@@ -117,7 +117,7 @@ class EmpiricalLearner(OfLearner):
         """Number of rows for error at most alpha on the rows with probability 1 - beta."""
         return self._chosen(privacy, accuracy, None)[1]
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows for empirical error alpha/2 with probability 1 - beta/2, and for `theory.generalization.realizable`."""
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         if self.concepts.size == 1:

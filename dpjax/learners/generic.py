@@ -17,6 +17,7 @@ from dpjax.concepts.base import covers_of, line_of, on_line
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.members import implements
 from dpjax.core.plans import Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
@@ -101,8 +102,8 @@ class GenericLearner(OfColumns):
                 type(self.concepts).__name__, "use another learner",
             )  # fmt: skip
         replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
-        needed = ("neighboring", "bits", "parts_of_a_difference")
-        checks.members("sanitizer", self.sanitizer, needed, "see dpjax.sanitizers")
+        advice = "build one, such as PointCounts(domain); a new kind inherits from dpjax.sanitizers.Sanitizer"
+        checks.instance("sanitizer", self.sanitizer, Sanitizer, advice)
         if self.sanitizer.neighboring is not self.neighboring:
             raise InputError(
                 "sanitizer", f"one for {self.neighboring.value}", self.sanitizer.neighboring.value, "take another one"
@@ -126,12 +127,12 @@ class GenericLearner(OfColumns):
         """Pure if both the sanitizer and the composition are pure."""
         return "approximate" if self._choices_use_delta() or self.sanitizer.spends == "approximate" else "pure"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> GenericPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> GenericPlan:
         """The sanitizer's plan at its part of the budget, and the choices' budget from the rest."""
         numbers = host_numbers(privacy, accuracy)
         return self._at(numbers, self._split(*numbers))
 
-    def learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
         """k concepts; an empty sample gives random concepts."""
         self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
@@ -147,10 +148,9 @@ class GenericLearner(OfColumns):
 
     def most_rows(self, plan: GenericPlan) -> int:
         """Up to which the errors and the sanitizer's counts are exact."""
-        own = getattr(self.sanitizer, "most_rows", None)
-        return MOST_ROWS if own is None else min(MOST_ROWS, own(plan.sanitizer))
+        return min(MOST_ROWS, self.sanitizer.most_rows(plan.sanitizer))
 
-    def guarantee(self, plan: GenericPlan) -> Guarantee:
+    def _guarantee(self, plan: GenericPlan) -> Guarantee:
         """The composition of the sanitizer and the k choices."""
         part, slack = exponential_guarantee(float(plan.epsilon), "a concept of each column"), float(plan.slack)
         of_choices = "basic" if self.composition == JOINT else self.composition
@@ -160,14 +160,14 @@ class GenericLearner(OfColumns):
             return zcdp(parts, slack, what="GenericLearner")
         return basic(parts, "GenericLearner")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.rows`, realizable, for the plan's numbers.
 
         NoTheoremError if the sanitizer's own numbers are too few for alpha, or its queries lack symmetric differences.
         """
         return self._planned_rows(privacy, accuracy, False)
 
-    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.rows`, agnostic: the error exceeds the best concept's by at most alpha."""
         return self._planned_rows(privacy, accuracy, True)
 
@@ -198,12 +198,11 @@ class GenericLearner(OfColumns):
     def _rows(self, numbers: Numbers, parts: Parts, agnostic: bool) -> int:
         (_, _, alpha, beta), plan = numbers, self._at(numbers, parts)
         failure = parts.failure * beta
-        unseen = getattr(self.sanitizer, "unseen", None)
-        if unseen is None:
+        if not implements(self.sanitizer, Sanitizer.unseen):
             least = self.sanitizer.sample_size(*self._of_sanitizer(numbers, parts))
             rows = lambda n: parts.queries * alpha * n if n >= least else n  # noqa: E731
         else:
-            rows = lambda n: unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
+            rows = lambda n: self.sanitizer.unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
         return theory.rows(
             covers_of(self.concepts, alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
             effective_epsilon(plan.epsilon), rows, alpha, beta - failure, agnostic,
@@ -220,7 +219,7 @@ class GenericLearner(OfColumns):
 
     def _split(self, epsilon: float, delta: float, alpha: float, beta: float) -> Parts:
         """The share that needs the fewest rows; the structure of the sanitizer does not depend on epsilon."""
-        if not hasattr(self.sanitizer, "unseen"):
+        if not implements(self.sanitizer, Sanitizer.unseen):
             return Parts(0.5 if self.share is None else self.share, 0.25, 1 / 3)
         return _best_split(self, (epsilon, delta, alpha, beta))
 

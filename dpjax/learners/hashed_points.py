@@ -72,7 +72,7 @@ class HashedPoints(OfColumns):
             return "bounded range"
         return "pure" if self.composition == "basic" else "approximate"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> HashedPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> HashedPlan:
         """The epsilon of one choice, and the numbers of functions and buckets for the accuracy."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         reference = split(1.0, delta, self.k, self.composition, "bounded range").epsilon
@@ -80,7 +80,7 @@ class HashedPoints(OfColumns):
         part = split(epsilon, delta, self.k, self.composition, "bounded range")
         return HashedPlan(down(part.epsilon), down(part.slack), tries, bits)
 
-    def learn(self, key: Array, sample: Sample, plan: HashedPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: HashedPlan) -> Hypothesis:
         """k buckets or all-zero functions; an empty sample gives a uniform choice."""
         self.check_columns(sample)
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
@@ -90,12 +90,12 @@ class HashedPoints(OfColumns):
         errors = family.column_errors(hashes, sample)
         return family.members(hashes, jax.vmap(choose)(keys.per_index(of_columns, self.k), errors))
 
-    def guarantee(self, plan: HashedPlan) -> Guarantee:
+    def _guarantee(self, plan: HashedPlan) -> Guarantee:
         """The composition of k exponential mechanisms."""
         part = exponential_guarantee(float(plan.epsilon), f"one of {plan.tries << plan.bits} buckets", self.neighboring)
         return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} points by hashing")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.hashed`; NoTheoremError if there are too few functions or buckets for this accuracy."""
         plan = self.plan(privacy, accuracy)
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)

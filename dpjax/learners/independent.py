@@ -11,7 +11,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import Split, composed, require_composition, split
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.checks import InputError
 from dpjax.core.plans import Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner, require_learner, require_one_column
@@ -69,15 +69,15 @@ class Independent(OfLearner):
     @property
     def proper(self) -> bool:
         """Whether the inner learner is proper."""
-        return getattr(self.learner, "proper", False)
+        return self.learner.proper
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> IndependentPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> IndependentPlan:
         """One plan for all runs, at the largest budget per run and failure probability beta / k."""
         part = self._part(privacy)
         one = self.learner.plan(Privacy(part.epsilon, part.delta), self._of_one(accuracy), n)
         return IndependentPlan(one, down(part.slack))
 
-    def learn(self, key: Array, sample: Sample, plan: IndependentPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: IndependentPlan) -> Hypothesis:
         """k hypotheses; given the plan of one run, the first hypotheses do not depend on k."""
         self.check_columns(sample)
         own_points = sample.x.ndim == 3
@@ -98,25 +98,22 @@ class Independent(OfLearner):
             )  # fmt: skip
         return jax.tree.map(lambda part: part[:, 0], answers)
 
-    def guarantee(self, plan: IndependentPlan) -> Guarantee | None:
+    def _guarantee(self, plan: IndependentPlan) -> Guarantee | None:
         """The composition of k runs; None for a learner that is not private."""
         part = self.learner.guarantee(plan.one)
         if part is None:
             return None
         return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} concepts one by one")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The inner learner's sample size at the budget of one run and failure probability beta / k."""
         part = self._part(privacy)
         return self.learner.sample_size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 
-    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The same for the agnostic theorem; `core.checks.NoTheoremError` if the inner learner has none."""
-        size = getattr(self.learner, "agnostic_sample_size", None)
-        if size is None:
-            raise NoTheoremError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The same for the agnostic theorem."""
         part = self._part(privacy)
-        return size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
+        return self.learner.agnostic_sample_size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 
     def _part(self, privacy: Privacy) -> Split:
         epsilon, delta = float(privacy.epsilon), float(privacy.delta)

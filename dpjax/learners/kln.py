@@ -9,7 +9,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core.plans import Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, OfClass, label_columns, require_pieces
+from dpjax.learners.base import InPieces, Learner, label_columns, require_pieces
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
@@ -23,7 +23,7 @@ class KLNPlan:
 
 
 @dataclass(frozen=True)
-class KLN(OfClass):
+class KLN(Learner):
     """Selects a concept with probability proportional to exp(-epsilon errors / 2). Proper, agnostic, pure.
 
     For points and thresholds it samples from level sets of the error, so the cost does not depend on |X|.
@@ -45,7 +45,7 @@ class KLN(OfClass):
     def __post_init__(self):
         require_pieces(self.concepts, "KLN")
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> KLNPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> KLNPlan:
         """One exponential mechanism with all of epsilon."""
         return KLNPlan(down(float(privacy.epsilon)))
 
@@ -54,21 +54,21 @@ class KLN(OfClass):
         pieces = self.concepts.pieces(sample.x, label_columns(sample, self.concepts, "KLN"), sample.mask)
         return interval_exponential(pieces, plan.epsilon)
 
-    def learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:
         """One concept; an empty sample gives a uniform one."""
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
-    def guarantee(self, plan: KLNPlan) -> Guarantee:
+    def _guarantee(self, plan: KLNPlan) -> Guarantee:
         """One exponential mechanism."""
         what = f"exponential mechanism over {self.concepts.size} concepts"
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.realizable` for one concept."""
         numbers = effective_epsilon(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         return theory.realizable(self.concepts.size, *numbers)
 
-    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.agnostic`: the error exceeds the best concept's by at most alpha."""
         return theory.agnostic(
             self.concepts.size, effective_epsilon(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)

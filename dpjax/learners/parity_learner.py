@@ -16,7 +16,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs, replace_one_only
+from dpjax.learners.base import Learner, Pairs, database, flipped_label_pairs, replace_one_only
 from dpjax.learners.gf2 import solve
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
@@ -35,7 +35,7 @@ class ParityPlan:
 
 
 @dataclass(frozen=True)
-class ParityLearner(OfClass):
+class ParityLearner(Learner):
     """Algorithm 4: m subsamples, each votes for the solution of its linear equations; a stable winner is released.
 
     Row i goes to subsample i mod m, which uses only its first ``rows`` rows. A subsample whose equations have no
@@ -74,7 +74,7 @@ class ParityLearner(OfClass):
         """Returns the learner itself, which takes any number of label columns."""
         return self
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ParityPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ParityPlan:
         """All of the budget for one stability test; InputError if delta is 0."""
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="ParityLearner")
@@ -83,7 +83,7 @@ class ParityLearner(OfClass):
             return ParityPlan(epsilon, delta, whole(m), whole(rows), m, rows)
         return ParityPlan(epsilon, delta, whole(m), whole(rows), bucket(m), self.concepts.dimension + theory.SPARE)
 
-    def learn(self, key: Array, sample: Sample, plan: ParityPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: ParityPlan) -> Hypothesis:
         """k parities, or abstain for all of them."""
         keys.require_typed(key)
         k = sample.y.shape[1]
@@ -109,13 +109,13 @@ class ParityLearner(OfClass):
         voting = jnp.arange(plan.most_subsamples, dtype=jnp.int32) < plan.subsamples
         return jnp.moveaxis(solution, 2, 0), valid & voting
 
-    def guarantee(self, plan: ParityPlan) -> Guarantee:
+    def _guarantee(self, plan: ParityPlan) -> Guarantee:
         """One stability test."""
         checks.integer("rows of all subsamples", plan.most_subsamples * plan.most_rows, 1, 2**31 - 1)  # as int32
         what = f"agreement of {int(plan.subsamples)} subsamples (A_dist)"
         return stability_guarantee(float(plan.epsilon), float(plan.delta), gap_sensitivity=2, what=what)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """m times the rows of a subsample. Raises InputError if they are too few for this budget and beta."""
         m, rows = self._sizes(privacy, accuracy)
         if self.subsamples is not None:

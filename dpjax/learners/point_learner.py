@@ -15,7 +15,7 @@ from dpjax.concepts.points import Points
 from dpjax.core import checks, keys, wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs, replace_one_only
+from dpjax.learners.base import Learner, Pairs, flipped_label_pairs, replace_one_only
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory
@@ -48,7 +48,7 @@ class PointPlan:
 
 
 @dataclass(frozen=True)
-class PointLearner(OfClass):
+class PointLearner(Learner):
     """Algorithm 5: heavy points from a stability histogram, their label vectors from one stability test.
 
     Half of the budget finds the set G of values with noisy count >= alpha n / 15; the other half releases the most
@@ -75,13 +75,13 @@ class PointLearner(OfClass):
         """Returns the learner itself, which takes any number of label columns."""
         return self
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
         """Half of epsilon and of delta for each step; InputError if delta is 0."""
         half = Privacy(down(float(privacy.epsilon) / 2), down(float(privacy.delta) / 2))
         checks.delta(float(half.delta), positive_for="PointLearner")
         return PointPlan(half, half, down(float(accuracy.alpha) / 15))
 
-    def learn(self, key: Array, sample: Sample, plan: PointPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: PointPlan) -> Hypothesis:
         """k hypotheses at once."""
         groups = group_rows(sample, self.concepts.domain.size)
         of_histogram, of_release = keys.streams(key, "histogram", "release")
@@ -103,7 +103,7 @@ class PointLearner(OfClass):
         numbers = plan.histogram
         return stability_histogram(groups.rows, numbers.epsilon, numbers.delta, neighboring=self.neighboring)
 
-    def guarantee(self, plan: PointPlan) -> Guarantee:
+    def _guarantee(self, plan: PointPlan) -> Guarantee:
         """The composition of the two steps."""
         first, second = ((float(part.epsilon), float(part.delta)) for part in (plan.histogram, plan.release))
         parts = (
@@ -112,7 +112,7 @@ class PointLearner(OfClass):
         )
         return basic(parts, "PointLearner")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.point_learner`."""
         return theory.point_learner(*host_numbers(privacy, accuracy))
 

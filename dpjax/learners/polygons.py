@@ -120,19 +120,19 @@ class PolygonLearner(CoveringPlane):
         """Approximate number of passes over the rows, most of them for the bounds of a round."""
         return 32 * self.likely_rounds
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """The largest coefficient that the budget allows, for edges + 2 rounds, or with k those of `Covering.plan`.
 
         Rounds given are kept. n is not used.
         """
         if self.k is not None and self.scoring == Saturating(self.k):
-            return super().plan(privacy, accuracy, n)
+            return super()._plan(privacy, accuracy, n)
         offset = self.offset(self.likely_rounds, accuracy)
         return cover_plan(
             privacy, self.likely_rounds, self.members, self.neighboring, self.variant, offset, self.scoring
         )
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`CoveringPlane.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or
         for another score than `Saturating` with this k.
         """
@@ -145,7 +145,7 @@ class PolygonLearner(CoveringPlane):
             raise NoTheoremError("k", expected, str(self.k), f"{advice}; or use a class of {self.k} edges")
         if self.scoring != Saturating(self.k):
             raise NoTheoremError("score", "None: no theorem is for another score", repr(self.scoring), advice)
-        return super().sample_size(privacy, accuracy)
+        return super()._sample_size(privacy, accuracy)
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """Those of all learners of shapes; and rows in one place, which are just worth excluding, one relabeled."""

@@ -12,7 +12,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import MOST_ROWS, OfClass
+from dpjax.learners.base import MOST_ROWS, Learner
 from dpjax.learners.representations.base import Representation, choose, columns, require_representation
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.theory import representations as theory
@@ -31,7 +31,7 @@ class RepresentationPlan:
 
 
 @dataclass(frozen=True)
-class RepresentationLearner(OfClass):
+class RepresentationLearner(Learner):
     """Draws a family of functions without looking at the data, then chooses one by the exponential mechanism.
 
     Args:
@@ -58,12 +58,12 @@ class RepresentationLearner(OfClass):
         """The class that is represented."""
         return self.representation.concepts
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> RepresentationPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> RepresentationPlan:
         """All of epsilon, and the sizes for the accuracy."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         return RepresentationPlan(down(epsilon), self._planned(alpha, beta).sizes)
 
-    def learn(self, key: Array, sample: Sample, plan: RepresentationPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: RepresentationPlan) -> Hypothesis:
         """One function of the family; an empty sample gives a uniform choice."""
         if sample.y.shape[1] != columns(self.representation):
             count = f"{columns(self.representation)} columns"
@@ -76,7 +76,7 @@ class RepresentationLearner(OfClass):
         """Those of the representation, if it says so."""
         return getattr(self.representation.sized(plan.sizes), "most_rows", MOST_ROWS)
 
-    def guarantee(self, plan: RepresentationPlan) -> Guarantee:
+    def _guarantee(self, plan: RepresentationPlan) -> Guarantee:
         """One exponential mechanism, given the family.
 
         Epsilon and rho hold on average over families, too. The range does not: log-ratios of functions of two families
@@ -85,7 +85,7 @@ class RepresentationLearner(OfClass):
         what = f"one of {self.representation.sized(plan.sizes).count} functions of a random family"
         return replace(exponential_guarantee(float(plan.epsilon), what, self.neighboring), bounded_range=None)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.representations.fewest_rows`, or `printed`; NoTheoremError for sizes too small for this accuracy."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         planned = self._planned(alpha, beta)

@@ -16,7 +16,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, single_column
+from dpjax.learners.base import Learner, single_column
 from dpjax.lists.base import Lists, require_lists
 from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
 
@@ -35,7 +35,7 @@ class SparseAggregatePlan:
 
 
 @dataclass(frozen=True)
-class SparseAggregate(OfClass):
+class SparseAggregate(Learner):
     """Row i belongs to batch i mod m; each batch makes a list of functions; a name on many lists is selected.
 
     Args:
@@ -51,7 +51,6 @@ class SparseAggregate(OfClass):
     lists: Lists
     batches: int | None = None
     spends: ClassVar[Spends] = "approximate"
-    proper: ClassVar[bool] = False
 
     def __post_init__(self):
         require_lists(self.lists)
@@ -67,7 +66,7 @@ class SparseAggregate(OfClass):
         """REPLACE_ONE: rows are assigned to batches by their position."""
         return Neighboring.REPLACE_ONE
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> SparseAggregatePlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> SparseAggregatePlan:
         """All of the budget for the selection. InputError if delta is 0, or if the counts would not fit in memory."""
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="SparseAggregate")
@@ -89,7 +88,7 @@ class SparseAggregate(OfClass):
             )  # fmt: skip
         return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
 
-    def learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:
         """One function on the domain, by its labels."""
         return self.select(key, self.counts(sample, plan), plan)
 
@@ -127,12 +126,12 @@ class SparseAggregate(OfClass):
         labels = name >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
         return self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
 
-    def guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
+    def _guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
         """One sparse selection."""
         _check_ends(plan.lists.ends)
         return sparse_selection_guarantee(float(plan.epsilon), float(plan.delta), plan.lists.length)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Batches times rows of a batch; NoTheoremError for fewer batches than the theorem's."""
         need = self.lists.batches(privacy, accuracy)
         if self.batches is not None and self.batches < need:

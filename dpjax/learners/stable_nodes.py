@@ -6,12 +6,10 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.packing import unpack
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Pairs, flipped_label_pairs
 from dpjax.learners.stable_points import Cells, StableCells, StablePlan, count_cells
 from dpjax.theory import points as theory
 
@@ -46,7 +44,7 @@ class StableNodes(StableCells):
         checks.members("concepts", self.concepts, _NEEDED, "take a Tree, such as Tree.of_class(matrix)")
         checks.instance("neighboring", self.neighboring, Neighboring, "take a member of Neighboring")
 
-    def learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
         """k hypotheses at once."""
         k = sample.y.shape[1]
         cells = self.cells(sample)
@@ -60,12 +58,8 @@ class StableNodes(StableCells):
         place, label = self.concepts.on_line(sample.x), self.concepts.relabel(sample.x, sample.y)
         return count_cells(Sample(place, label, sample.mask), self.concepts.line.size)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.stable_points` for the plan's numbers, at alpha / height."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         each = alpha / max(1, self.concepts.height)
         return theory.stable_points(float(plan.epsilon), float(plan.delta), each, beta, self.neighboring)
-
-    def hard_neighbors(self, rows: int) -> Pairs:
-        """Samples of identical rows in which one row is moved or relabeled."""
-        return flipped_label_pairs(self.concepts.domain, rows, columns_of(self.concepts))

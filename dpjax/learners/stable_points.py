@@ -13,7 +13,7 @@ from dpjax.concepts.points import Points
 from dpjax.core import checks
 from dpjax.core.plans import Positive, Probability, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs
+from dpjax.learners.base import Learner, Pairs, flipped_label_pairs
 from dpjax.learners.point_learner import sort_rows
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.theory import points as theory
@@ -38,7 +38,7 @@ class StablePlan:
     delta: Probability
 
 
-class StableCells(OfClass):
+class StableCells(Learner):
     """Base of learners that release pairs of a value and a label vector by one stability histogram.
 
     A subclass is a frozen dataclass with ``concepts`` and ``neighboring``, and has ``learn`` and ``sample_size``.
@@ -55,7 +55,7 @@ class StableCells(OfClass):
         """Returns the learner itself, which takes any number of label columns."""
         return self
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> StablePlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> StablePlan:
         """The whole budget; InputError if delta is 0."""
         delta = down(checks.delta(float(privacy.delta), positive_for=type(self).__name__))
         return StablePlan(down(float(privacy.epsilon)), delta)
@@ -64,7 +64,7 @@ class StableCells(OfClass):
         """The law of the released pairs and of their noisy counts."""
         return stability_histogram(cells.rows, plan.epsilon, plan.delta, neighboring=self.neighboring)
 
-    def guarantee(self, plan: StablePlan) -> Guarantee:
+    def _guarantee(self, plan: StablePlan) -> Guarantee:
         """That of the histogram."""
         numbers = float(plan.epsilon), float(plan.delta)
         what = f"{type(self).__name__} (histogram of {self.what} and label vectors)"
@@ -96,7 +96,7 @@ class StablePoints(StableCells):
         checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
         checks.instance("neighboring", self.neighboring, Neighboring, "take a member of Neighboring")
 
-    def learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
         """k hypotheses at once."""
         k = sample.y.shape[1]
         cells = count_cells(sample, self.concepts.domain.size)
@@ -108,7 +108,7 @@ class StablePoints(StableCells):
         concept = jnp.where(some[:, None], cells.value[slot], jnp.uint32(0))  # hides values that were not released
         return Hypothesis(concept, ~some, jnp.zeros(k, jnp.int32))
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.stable_points` for the plan's numbers."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         return theory.stable_points(float(plan.epsilon), float(plan.delta), alpha, beta, self.neighboring)

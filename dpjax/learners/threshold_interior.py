@@ -16,7 +16,7 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass, single_column
+from dpjax.learners.base import Learner, single_column
 from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
@@ -35,7 +35,7 @@ class InteriorPlan:
 
 
 @dataclass(frozen=True)
-class ThresholdInterior(OfClass):
+class ThresholdInterior(Learner):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper.
 
     As `ThresholdMedian` (the case of the exponential mechanism at sensitivity 2), but with any private median, so n
@@ -75,7 +75,7 @@ class ThresholdInterior(OfClass):
         """One for each method; "auto" is one of these."""
         return [cls(concepts, method) for method in METHODS if method != "auto"]
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
         """The median at its part of the budget, and m; n is not used."""
         design, records = self._designed(privacy, accuracy)
         return InteriorPlan(self.median(design), whole(records), self.records or bucket(records))
@@ -84,7 +84,7 @@ class ThresholdInterior(OfClass):
         """The plan of the interior point, from its design."""
         return design.plan()
 
-    def learn(self, key: Array, sample: Sample, plan: InteriorPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: InteriorPlan) -> Hypothesis:
         """One threshold."""
         rows, mask = self.selected(sample, plan)
         found = private_median(key, rows, mask, plan.median)
@@ -106,7 +106,7 @@ class ThresholdInterior(OfClass):
             zeros = jnp.sort(jnp.append(top_down, jnp.full(lacking, top)))[:most]
             return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs), used
 
-    def guarantee(self, plan: InteriorPlan) -> Guarantee:
+    def _guarantee(self, plan: InteriorPlan) -> Guarantee:
         """The median's guarantee for databases at distance two, or one if rows are added."""
         inner = median_guarantee(plan.median, "interior point")
         epsilon, delta, why = inner.epsilon, inner.delta, "one added row replaces one of the selected records"
@@ -119,7 +119,7 @@ class ThresholdInterior(OfClass):
             why=why, parts=(inner,), source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
         )  # fmt: skip
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.thresholds.interior`. NoTheoremError if ``records`` are too few for this budget and beta."""
         design, records = self._designed(privacy, accuracy)
         if 2 * records < design.required():

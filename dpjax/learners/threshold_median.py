@@ -13,7 +13,7 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
 from dpjax.core.plans import Count, Positive, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, single_column
+from dpjax.learners.base import Learner, single_column
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
@@ -37,7 +37,7 @@ def records_moved(neighboring: Neighboring) -> int:
 
 
 @dataclass(frozen=True)
-class ThresholdMedian(OfClass):
+class ThresholdMedian(Learner):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper, pure.
 
     Negative examples are moved one step down (domain element 0 stays), so that an interior point z is the index of a
@@ -61,7 +61,7 @@ class ThresholdMedian(OfClass):
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Thresholds, "use KLN for other classes")
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
         """All of epsilon, and m = ceil((2 s / epsilon) ln(2 |X| / beta)) with s = `records_moved`, at most 2**30."""
         epsilon = down(float(privacy.epsilon))
         records = theory.median_records(self.concepts.size, self._epsilon(float(epsilon)), float(accuracy.beta))
@@ -73,7 +73,7 @@ class ThresholdMedian(OfClass):
         pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), records)
         return interval_exponential(pieces, plan.epsilon, sensitivity=records_moved(self.neighboring))
 
-    def learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:
         """One threshold; an empty sample gives a uniform one."""
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
@@ -113,13 +113,13 @@ class ThresholdMedian(OfClass):
         depth = jnp.minimum(bottom + at_most, top + at_least)
         return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]), size=size)
 
-    def guarantee(self, plan: ThresholdMedianPlan) -> Guarantee:
+    def _guarantee(self, plan: ThresholdMedianPlan) -> Guarantee:
         """One exponential mechanism on depths of sensitivity `records_moved`."""
         moved = records_moved(self.neighboring)
         what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity {moved})"
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.thresholds.median` at 2 / `records_moved` of the plan's epsilon; one row for a single threshold."""
         if self.concepts.size == 1:
             return 1

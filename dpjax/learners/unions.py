@@ -105,7 +105,7 @@ class UnionLearner(CoveringPlane):
         """Approximate number of passes over the rows: four for each group of directions and round, with its table."""
         return 4 * (comb(self.directions, 3) + self.directions) * self.likely_rounds
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
 
         n is used under REPLACE_ONE only, else ``estimate``. Rounds or a k that are given are kept. The measured rounds
@@ -126,11 +126,11 @@ class UnionLearner(CoveringPlane):
             least = min(_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
         return UnionPlan(**{one.name: getattr(found, one.name) for one in fields(found)}, islands=np.float32(least))
 
-    def learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
         """One concept, encoded with one piece per round; an empty sample gives random pieces."""
-        return self.concepts.without_islands(super().learn(key, sample, plan), plan.islands)
+        return self.concepts.without_islands(super()._learn(key, sample, plan), plan.islands)
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the theorem's numbers, and so many rows that they are what runs.
 
         NoTheoremError for a family that is not complete, which those of this package are not, for a k below the number

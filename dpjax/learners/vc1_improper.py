@@ -16,7 +16,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass, Pairs, database, replace_one_only, single_column
+from dpjax.learners.base import Learner, Pairs, database, replace_one_only, single_column
 from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin
@@ -66,7 +66,7 @@ class ImproperPlan:
 
 
 @dataclass(frozen=True)
-class ImproperVC1(OfClass):
+class ImproperVC1(Learner):
     """A private depth among those of the deepest rows, and the node there for which they vote.
 
     Each row determines a deepest point, the root if its label is 0. In realizable data they lie on the target's path,
@@ -110,7 +110,7 @@ class ImproperVC1(OfClass):
         """One for each method; "auto" is one of these."""
         return [cls(concepts, method) for method in METHODS if method != "auto"]
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
         """The splits of budget and beta with the fewest rows; n is not used. Algorithm 2: half and half, and t."""
         if self.subsamples is None:
             design = self.design(privacy, accuracy)
@@ -136,7 +136,7 @@ class ImproperVC1(OfClass):
         """The plan of the private depth, from its design."""
         return design.plan()
 
-    def learn(self, key: Array, sample: Sample, plan: ImproperPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: ImproperPlan) -> Hypothesis:
         """One hypothesis, a node."""
         of_order, of_median, of_node = keys.streams(key, "order", "median", "node")
         nodes, real = self.deterministic(of_order, sample, plan)
@@ -171,7 +171,7 @@ class ImproperVC1(OfClass):
         real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
         return self.concepts.deterministic(sample.x[row], column[row], real), own < t
 
-    def guarantee(self, plan: ImproperPlan) -> Guarantee:
+    def _guarantee(self, plan: ImproperPlan) -> Guarantee:
         """The sum of the median's and the choice's cost."""
         if plan.most:  # then no row is in two subsamples
             checks.integer("subsamples of the plan", int(plan.subsamples), plan.least, plan.most)
@@ -183,7 +183,7 @@ class ImproperVC1(OfClass):
         )
         return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.vc1.deepest`, or `theory.vc1.improper` with subsamples; one row for a single concept, always right.
 
         NoTheoremError if ``subsamples`` are too few for this budget and beta.

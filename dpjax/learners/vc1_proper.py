@@ -22,7 +22,7 @@ from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, host_numbers
 from dpjax.laws import Laplace
-from dpjax.learners.base import OfClass, Pairs, single_column
+from dpjax.learners.base import Learner, Pairs, single_column
 from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import vc1 as theory
@@ -77,7 +77,7 @@ class ProperPlan:
 
 
 @dataclass(frozen=True)
-class ProperVC1(OfClass):
+class ProperVC1(Learner):
     """Algorithms 3 and 4: from the improper learner's node down to the first concept on some path.
 
     The first rows go to the improper learner, the others to the descent. At each node a child is chosen by the best
@@ -123,7 +123,7 @@ class ProperVC1(OfClass):
         """The learner of the first part."""
         return ImproperVC1(self.concepts, self.method, self.subsamples, self.neighboring)
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ProperPlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ProperPlan:
         """An improper learner's plan for a part of alpha and beta, and the descent's numbers; n is not used."""
         start, _, found = self.design(privacy, accuracy)
         own, other = self.parts(privacy, accuracy)
@@ -140,7 +140,7 @@ class ProperVC1(OfClass):
         checks.delta(delta, positive_for="the choosing mechanism of ImproperVC1")
         return _design(self, epsilon, delta, alpha, beta)
 
-    def learn(self, key: Array, sample: Sample, plan: ProperPlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: ProperPlan) -> Hypothesis:
         """One concept of the class; the outcome is the improper learner's."""
         of_start, of_walk = keys.streams(key, "start", "walk")
         cut = (sample.size.astype(jnp.float32) * as_float(plan.first).astype(jnp.float32)).astype(jnp.int32)
@@ -207,7 +207,7 @@ class ProperVC1(OfClass):
         leaf = inside & jnp.asarray(tree.proper) & (jnp.asarray(tree.proper_above) <= start)
         return Counts(up_to[tout] - up_to[number], above - above[start], leaf)
 
-    def guarantee(self, plan: ProperPlan) -> Guarantee:
+    def _guarantee(self, plan: ProperPlan) -> Guarantee:
         """The larger cost of the two parts, since a row is in one of them."""
         choice = exponential_guarantee(float(plan.choice), "a child (exponential mechanism)")
         composition = _composition(plan.rounds)
@@ -220,14 +220,14 @@ class ProperVC1(OfClass):
                 source="Dwork and Roth 2014, Theorem 3.23",
             )  # fmt: skip
             descent = basic((tests, descent), "descent on the second rows")
-        return parallel((self.improper.guarantee(plan.improper), descent), "index", "proper learner")
+        return parallel((self.improper._guarantee(plan.improper), descent), "index", "proper learner")
 
     def parts(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
         """The theorem's numbers of rows in the first and in the second part."""
         _, own, found = self.design(privacy, accuracy)
         return own, found.rows
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The least n that gives both parts the rows of `parts`; one row for one concept.
 
         NoTheoremError if ``rounds`` are fewer than a descent may need, or ``share`` is too large for alpha.

@@ -15,7 +15,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring, require_relation
 from dpjax.laws import Laplace
-from dpjax.laws.base import Support, side_by_side, total
+from dpjax.laws.base import Law, Support, side_by_side, total
 from dpjax.mechanisms._inputs import delta_like, epsilon_of, vector
 from dpjax.mechanisms.noise import upper_quantile
 from dpjax.mechanisms.stability import CALIBRATIONS, survival
@@ -23,7 +23,7 @@ from dpjax.mechanisms.stability import CALIBRATIONS, survival
 
 @register_dataclass
 @dataclass(frozen=True)
-class HistogramLaw:
+class HistogramLaw(Law):
     """Independent cells: a count of at least ``least`` gets Laplace noise and is released above a threshold.
 
     counts: ``int32[m]``. least: ``int32[]``; smaller counts are never released.
@@ -96,7 +96,7 @@ class HistogramLaw:
 
 @register_dataclass
 @dataclass(frozen=True)
-class RoundedHistogram:
+class RoundedHistogram(Law):
     """A histogram with integer noisy counts: -1 if not released, else clip(rint(noisy count), 0, high).
 
     high: ``int32[]`` in [0, most]. most: static. occupied: static; cells beyond the first ``occupied`` have count 0.

@@ -14,7 +14,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random, wide
 from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.exponential import rate, scaled
 
 
@@ -53,7 +53,7 @@ class Pieces:
 
 @register_dataclass
 @dataclass(frozen=True)
-class IntervalLaw:
+class IntervalLaw(Law):
     """A law on domain elements: a Categorical over cells, uniform inside the cell."""
 
     choice: Categorical

@@ -21,7 +21,7 @@ from dpjax.core import checks, random
 from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support
+from dpjax.laws.base import Law, Support
 from dpjax.mechanisms._inputs import lag, vector
 from dpjax.mechanisms.exponential import rate
 
@@ -70,7 +70,7 @@ def _log_law(log_heads: Array) -> Array:
 
 @register_dataclass
 @dataclass(frozen=True)
-class PermuteAndFlip:
+class PermuteAndFlip(Law):
     """The law of `permute_and_flip` without a table of its probabilities; sampling is linear in m.
 
     log_heads: ``float64[m]``, log of each coin's probability of heads, the largest 0; -inf for a missing candidate.

@@ -11,12 +11,12 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Resample:
+class Resample(Law):
     """The law of ``draws`` independent uniform numbers of rows in [0, n); for n = 0 all are 0.
 
     n: ``int32[]`` in [0, capacity]. draws, capacity: static, >= 1.
@@ -49,7 +49,7 @@ class Resample:
 
 @register_dataclass
 @dataclass(frozen=True)
-class WeightedResample:
+class WeightedResample(Law):
     """The law of ``draws`` independent numbers of rows, each with probability weight / total; without weight all are 0.
 
     weights: ``uint32[capacity, 2]``, whole numbers of two limbs with a total below 2**63; 0 for padding.

@@ -13,14 +13,14 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 
 _PLACES, _ATTEMPTS = 20, 1 << 11
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Shuffle:
+class Shuffle(Law):
     """The uniform law on orders of 0, ..., n - 1.
 
     n: ``int32[]`` in [0, capacity]. capacity: static.

@@ -16,7 +16,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, random
 from dpjax.core.draws import drawn
 from dpjax.core.types import Neighboring
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms._inputs import epsilon_of
 from dpjax.mechanisms.above_threshold import above_threshold_guarantee, clipped, inputs, stopping_law
 
@@ -59,7 +59,7 @@ def sparse_vector(
 
 @register_dataclass
 @dataclass(frozen=True)
-class SparseVector:
+class SparseVector(Law):
     """The joint law of all answers of `sparse_vector`.
 
     lead: ``int32[m]`` or ``float64[m]``, queries minus threshold. factor: ``float[]``, 1 / scale of the threshold's

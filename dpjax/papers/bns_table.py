@@ -214,9 +214,7 @@ def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, A
 def _theorem(setting: Setting) -> int | None:
     """The theorem's number, of the agnostic one where labels are flipped; None where none holds for these fields."""
     learner = setting.learner
-    size = learner.sample_size if setting.task.flips is None else getattr(learner, "agnostic_sample_size", None)
-    if size is None:
-        return None
+    size = learner.sample_size if setting.task.flips is None else learner.agnostic_sample_size
     try:
         return size(Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
     except InputError:

@@ -4,6 +4,7 @@ Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, 
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -14,8 +15,9 @@ from jax.tree_util import register_dataclass
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.draws import asked
+from dpjax.core.members import member
 from dpjax.core.plans import Number, Spends
-from dpjax.core.types import Accuracy, Neighboring, Privacy, replace_one_only
+from dpjax.core.types import MOST_ROWS, Accuracy, Neighboring, Privacy, replace_one_only
 from dpjax.laws import Laplace, RoundedLaplace
 from dpjax.mechanisms.median import bits as B
 
@@ -59,51 +61,66 @@ class SanitizerPlan(Protocol):
         """The number of points of the synthetic database, r. Static."""
 
 
-class Sanitizer(Protocol):
-    """A frozen dataclass, equal by value, without a budget: its fields are structure.
+class Sanitizer(ABC):
+    """Base class of sanitizers: a frozen dataclass, equal by value, without a budget: its fields are structure.
 
     If a field is None, `plan` chooses it from the accuracy; any other value is used as given. If the best choice
     depends on epsilon, the planner takes the one for epsilon = 1, so that a sweep of epsilon is one program.
 
-    Optional: ``unseen(concepts, plan, n, beta)``, rows m such that with probability 1 - beta, for every concept, one
-    that agrees with it on all listed points differs from it on at most m of any n rows. Without it `GenericLearner`
-    derives such a bound from the accuracy of all queries. ``most_rows(plan)``, the most rows that `sanitize` accepts.
-
     Reference: Bun, Nissim, Stemmer 2016, Definition 2.17.
     """
 
-    @property
+    @member
+    @abstractmethod
     def bits(self) -> int:
         """Bits of a row."""
 
-    @property
+    @member
     def neighboring(self) -> Neighboring:
         """The relation under which `guarantee` holds."""
+        return Neighboring.REPLACE_ONE
 
-    @property
+    @member
     def spends(self) -> Spends:
         """What the sanitizer satisfies at every budget: "pure", "bounded range" (and pure) or "approximate"."""
+        return "approximate"
 
+    @abstractmethod
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> Any:
         """Every number that `sanitize` needs, a `SanitizerPlan`, on the host. InputError if no plan exists."""
 
+    @abstractmethod
     def sanitize(self, key: Array, x: Array, mask: Array, plan: Any) -> Sanitized:
         """Jittable and total. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
 
+    @abstractmethod
     def guarantee(self, plan: Any) -> Guarantee:
         """What `sanitize` spends with this plan, for every database, on the host."""
 
+    @abstractmethod
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows from which `error` is at most alpha with probability 1 - beta; InputError if that is not proved."""
 
+    @abstractmethod
     def parts_of_a_difference(self, concepts: Any) -> int:
         """The number of queries whose sum is the symmetric difference of two concepts; InputError if there are none."""
 
+    @abstractmethod
     def answers_differences(self, concepts: Any) -> bool:
         """Whether the sanitizer answers all these queries."""
 
+    def unseen(self, concepts: Any, plan: Any, n: int, beta: float) -> float:
+        """Optional: rows m such that with probability 1 - beta, for every concept, one that agrees with it on all
+        listed points differs from it on at most m of any n rows. Without it `GenericLearner` derives such a bound from
+        the accuracy of all queries."""
+        raise NotImplementedError
 
-class OfElements:
+    def most_rows(self, plan: Any) -> int:
+        """The most rows that `sanitize` accepts."""
+        return MOST_ROWS
+
+
+class OfElements(Sanitizer):
     """Base class of sanitizers that answer all queries of one kind."""
 
     kind: ClassVar[str]

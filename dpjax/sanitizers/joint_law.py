@@ -17,7 +17,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import keys
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.median import MedianLaw
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import top_of
@@ -25,7 +25,7 @@ from dpjax.sanitizers.base import top_of
 
 @register_dataclass
 @dataclass(frozen=True)
-class JointLaw:
+class JointLaw(Law):
     """A law on m elements of {0, ..., 2**bits - 1}, in float64 whether or not 64-bit types are enabled.
 
     rows: ``uint32[capacity, W]``, sorted, of which the first n are real. targets: ``int32[m + 1]``, the t_j.

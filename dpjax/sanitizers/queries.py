@@ -13,13 +13,13 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.products import exact_dot
-from dpjax.sanitizers.base import Sanitized
+from dpjax.sanitizers.base import Sanitized, Sanitizer
 
 EXACT = 1 << 24  # integers up to 2**24 are exact in float32
 _BLOCK = 1 << 21  # entries of the matrix unpacked at a time
 
 
-class OfQueries:
+class OfQueries(Sanitizer):
     """Base class of sanitizers of the counting queries of a matrix."""
 
     queries: Finite

@@ -160,7 +160,7 @@ def held_out(
     rows, k = table.y.shape
     checks.integer("test rows", test_rows, 1, rows - 1)
     checks.integer("trials", trials, 1)
-    passes = max(getattr(learner, "passes", 1) for learner in learners.values())
+    passes = max(learner.passes for learner in learners.values())
     block = max(1, min(trials, _BLOCK_CELLS // (rows * k * passes)))
     x, y = jnp.asarray(table.x), jnp.asarray(table.y)
     root = keys.stream(keys.root(seed), "split")
@@ -204,7 +204,7 @@ def predicted(learner: Any, hypothesis: Hypothesis, x: Array) -> Array:
 
 def require_own_points(learner: Learner) -> None:
     """Raises InputError for a learner that needs one common column of points if each concept has its own."""
-    if not getattr(learner, "own_points", False):
+    if not learner.own_points:
         raise InputError(
             "learner", "one that learns each concept separately for several features, as Independent and ERM do",
             type(learner).__name__, "choose one of those, or give one feature with several targets",

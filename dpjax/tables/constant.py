@@ -7,25 +7,31 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.concepts import Hypothesis
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.learners.base import ConceptClass, Learner
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Learner):
     """For each of the k columns the constant with the fewest errors; 0 for a tie. NOT private."""
 
-    neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
+    concepts: ConceptClass
+    own_points: ClassVar[bool] = True
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
         """None: there are no numbers to plan."""
         return None
 
-    def learn(self, key: Array, sample: Sample, plan: None) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: None) -> Hypothesis:
         """k constants; the key is not used."""
         ones = jnp.sum(sample.y & sample.mask[:, None], axis=0, dtype=jnp.int32)
         mostly = 2 * ones > jnp.sum(sample.mask, dtype=jnp.int32)
         k = mostly.shape[0]
         return Hypothesis(jnp.zeros((k, 2), jnp.uint32), ~mostly, jnp.zeros(k, jnp.int32))
+
+    def _guarantee(self, plan: None) -> None:
+        """None: it is not private."""
+        return None
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` of ``uint32[..., limbs]``."""

@@ -29,13 +29,10 @@ class Needed:
 
 
 def rows_needed(learner: Any, privacy: Privacy, accuracy: Accuracy) -> Needed:
-    """The learner's ``sample_size``, if it has one."""
+    """The learner's ``sample_size``, if a theorem says it."""
     asked = f"alpha = {float(accuracy.alpha):g}, beta = {float(accuracy.beta):g}"
-    size = getattr(learner, "sample_size", None)
-    if size is None:
-        return Needed(None, asked, "the learner has no sample_size")
     try:
-        return Needed(int(size(privacy, accuracy)), asked)
+        return Needed(learner.sample_size(privacy, accuracy), asked)
     except InputError as error:
         return Needed(None, asked, str(error))
 

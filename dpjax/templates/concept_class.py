@@ -17,7 +17,7 @@ import dpjax as dp
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import sentences
 from dpjax.core import checks, wide
-from dpjax.learners import Number, OfClass, Spends, down, plan_type, single_column
+from dpjax.learners import Number, Spends, down, plan_type, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.intervals import Pieces
@@ -103,7 +103,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Learner(OfClass):
+class Learner(dp.Learner):
     """Selects an interval with probability proportional to exp(-epsilon errors / 2).
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
@@ -114,22 +114,22 @@ class Learner(OfClass):
     neighboring: dp.Neighboring = dp.Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "pure"
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         """On the host: all of epsilon, rounded down to float32, so that the program never exceeds the budget."""
         return Plan(down(float(privacy.epsilon)))
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         """Traced: one interval; an empty sample gives a uniform one."""
         errors = self.concepts.errors(sample.x, single_column(sample, "Learner"), sample.mask)
         chosen = exponential(-errors, plan.epsilon).sample(key)  # a law, so that audits can list its outcomes
         with jax.enable_x64(True):
             return dp.Hypothesis.of(wide.split(chosen.astype(jnp.uint64))[None])
 
-    def guarantee(self, plan: Plan) -> Guarantee:
+    def _guarantee(self, plan: Plan) -> Guarantee:
         """The cost of the number that the program uses."""
         return exponential_guarantee(float(plan.epsilon), f"a choice among {self.concepts.size}", self.neighboring)
 
-    def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
+    def _sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
         """With L = ln(2 |C| / beta): with probability 1 - beta / 2 all concepts of error above alpha have more than
         alpha n / 2 errors on the sample (Chernoff, from n = 8 L / alpha on); with probability 1 - beta / 2 the selected
         concept has at most 2 L / epsilon.

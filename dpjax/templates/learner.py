@@ -14,7 +14,7 @@ from jax import Array
 import dpjax as dp
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, wide
-from dpjax.learners import ConceptClass, Number, OfClass, Spends, down, plan_type, single_column
+from dpjax.learners import ConceptClass, Number, Spends, down, plan_type, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.exponential import effective_epsilon
 
@@ -32,7 +32,7 @@ class Plan:
 
 
 @dataclass(frozen=True)  # structure only: equal by value, hashable, and without a budget
-class Learner(OfClass):  # OfClass validates arguments and predicts by the class
+class Learner(dp.Learner):  # its base validates arguments and predicts by the class
     """Selects a concept with probability proportional to exp(-epsilon errors / 2).
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
@@ -46,11 +46,11 @@ class Learner(OfClass):  # OfClass validates arguments and predicts by the class
     def __post_init__(self):
         checks.integer("number of concepts", self.concepts.size, 1, MOST_CONCEPTS)
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         """On the host: all of epsilon, rounded down to float32, so that the program never exceeds the budget."""
         return Plan(down(float(privacy.epsilon)))
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         """Traced: one concept. Masked rows are ignored; an empty sample gives a uniform concept."""
         numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
         labels = self.concepts.predict(dp.Hypothesis.of(numbers), sample.x)  # bool[capacity, concepts]
@@ -59,12 +59,12 @@ class Learner(OfClass):  # OfClass validates arguments and predicts by the class
         chosen = exponential(-errors, plan.epsilon).sample(key)  # a law, so that audits can list its outcomes
         return dp.Hypothesis.of(numbers[chosen][None])
 
-    def guarantee(self, plan: Plan) -> Guarantee:
+    def _guarantee(self, plan: Plan) -> Guarantee:
         """The cost of the number that the program uses."""
         what = f"a choice among {self.concepts.size} concepts"
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
-    def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
+    def _sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
         """The theorem's n.
 
         With L = ln(2 |C| / beta): with probability 1 - beta / 2 all concepts of error above alpha have more than

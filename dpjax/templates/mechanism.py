@@ -18,14 +18,14 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 
 _ROOM = 2.0**-14  # fraction of the rate reserved for float32 rounding of log-weights
 
 
 @register_dataclass  # a pytree: its fields are traced, `most` is structure
 @dataclass(frozen=True)
-class NearCount:
+class NearCount(Law):
     """The law on {0, ..., most} with P(z) proportional to exp(-rate |z - count|).
 
     count: ``int32[]``. rate: ``float[]``.

@@ -32,7 +32,7 @@ def test_a_concept_is_learned():
 class Overspends(Learner):
     """Claims half of what it spends."""
 
-    def guarantee(self, plan: Plan) -> Guarantee:
+    def _guarantee(self, plan: Plan) -> Guarantee:
         """Half of the true cost."""
         return exponential_guarantee(float(plan.epsilon) / 2, "half of it", self.neighboring)
 

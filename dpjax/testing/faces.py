@@ -18,19 +18,13 @@ from dpjax.testing.comparisons import traced_at_most
 from dpjax.testing.findings import require, short
 from dpjax.testing.under_test import LearnerUnderTest
 
-FACES = ("plan", "learn", "predict", "guarantee", "sample_size", "hard_neighbors")
-
 
 def it_has_the_members_of_a_learner(subject: LearnerUnderTest) -> None:
-    """Methods, ``concepts``, a relation and ``spends``."""
+    """A relation, ``spends``, and a class with its members."""
     learner = subject.learner
-    for name in FACES:
-        advice = f"write {name}; see dpjax.learners.Learner"
-        require(callable(getattr(learner, name, None)), f"a method {name}", short(learner), advice)
-    relation = getattr(learner, "neighboring", None)
-    advice = "write neighboring: Neighboring = Neighboring.REPLACE_ONE"
+    relation, advice = learner.neighboring, "write neighboring: Neighboring = Neighboring.REPLACE_ONE"
     require(isinstance(relation, Neighboring), "neighboring, a member of Neighboring", short(relation), advice)
-    spends, known = getattr(learner, "spends", None), get_args(Spends)
+    spends, known = learner.spends, get_args(Spends)
     require(spends in known, f"spends, one of {', '.join(known)}", short(spends), 'write spends: ClassVar = "pure"')
     for name in ("domain", "predict", "error"):
         missing = f"{short(learner.concepts)} without {name}"
@@ -70,7 +64,7 @@ def it_is_structure_without_leaves(subject: LearnerUnderTest) -> None:
     """A static pytree node: none of its fields is traced, so it may be an argument of a jitted function."""
     leaves = jax.tree.leaves(subject.learner)
     given = "a type that JAX does not know" if leaves == [subject.learner] else f"leaves {short(leaves)}"
-    advice = "derive it from dpjax.learners.base.OfClass, or decorate it by jax.tree_util.register_static"
+    advice = "derive it from dpjax.learners.Learner, or decorate it by jax.tree_util.register_static"
     require(not leaves, "a static pytree node", given, advice)
 
 
@@ -149,7 +143,7 @@ def hard_neighbors_are_neighbors(subject: LearnerUnderTest) -> None:
     learner = subject.learner
     for rows in (1, 5):
         pairs = learner.hard_neighbors(rows)
-        advice = "derive it from dpjax.learners.base.OfClass, or make pairs with dpjax.learners.database"
+        advice = "derive it from dpjax.learners.Learner, or make pairs with dpjax.learners.database"
         require(pairs, "pairs of neighboring samples", "none", advice)
         for pair in pairs:
             one, other = (jax.tree.map(np.asarray, part) for part in pair)

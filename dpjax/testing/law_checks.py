@@ -11,6 +11,8 @@ from scipy.stats import binom
 from dpjax import audit
 from dpjax.audit.enumeration.outcomes import MASS_TOLERANCE, mass_advice
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
+from dpjax.laws.base import Law
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.success import FALSE_ALARM
 
@@ -38,10 +40,8 @@ class LawUnderTest:
 
 
 def it_has_the_members_of_a_law(subject: LawUnderTest) -> None:
-    """sample, log_prob and support of a pytree."""
-    for name in ("sample", "log_prob", "support"):
-        advice = f"write {name}; see dpjax.laws.base.Law"
-        require(callable(getattr(subject.law, name, None)), f"a method {name}", short(subject.law), advice)
+    """It is a pytree that inherits from `dpjax.laws.Law`."""
+    require(isinstance(subject.law, Law), "a Law", short(subject.law), "inherit from dpjax.laws.Law")
     leaves = jax.tree.leaves(subject.law)
     known = not any(leaf is subject.law for leaf in leaves)
     advice = "decorate it by jax.tree_util.register_dataclass"
@@ -91,7 +91,7 @@ def log_prob_is_the_mass(subject: LawUnderTest) -> None:
 def samples_follow_the_law(subject: LawUnderTest) -> str:
     """Exact binomial tests of draws against masses, or tails; a correct law fails with probability at most 1e-6."""
     law = subject.law
-    if hasattr(law, "log_survival") or law.support(_LIMIT) is not None:
+    if implements(law, Law.log_survival) or law.support(_LIMIT) is not None:
         report = audit.sampler(law, trials=subject.trials, false_alarm=FALSE_ALARM)
         advice = "correct the sampler or log_prob"
         require(report.agrees, "draws that follow the law", f"{report.worst} of {report.trials} draws", advice)

@@ -10,11 +10,12 @@ from dpjax.audit import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
+from dpjax.laws.base import Law
+from dpjax.learners.base import Learner
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
-_MEMBERS = {
-    "learner": ("plan", "learn", "concepts"), "class": ("predict", "error", "domain"), "law": ("sample", "log_prob"),
-}  # fmt: skip
+_BASES = {"learner": Learner, "law": Law, "mechanism": Target}
+_OF_CLASS = ("predict", "error", "domain")
 _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
 
@@ -92,17 +93,17 @@ def kind_of(found: Any) -> str:
     kind = None if isinstance(found, type) else _kind(found)
     if kind is None:
         given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        known = "; ".join(f"a {name} has {', '.join(members)}" for name, members in _MEMBERS.items())
-        raise InputError(
-            "object", _KINDS, given, f"{known}; a mechanism is given as a Target, see `dpjax new mechanism`"
+        advice = (
+            f"a class has {', '.join(_OF_CLASS)}; a learner inherits from dpjax.learners.Learner, a law from "
+            "dpjax.laws.Law; a mechanism is given as a Target, see `dpjax new mechanism`"
         )
+        raise InputError("object", _KINDS, given, advice)
     return kind
 
 
 def _kind(found: Any) -> str | None:
-    if isinstance(found, Target):
-        return "mechanism"
-    return next((kind for kind, members in _MEMBERS.items() if all(hasattr(found, name) for name in members)), None)
+    kind = next((kind for kind, base in _BASES.items() if isinstance(found, base)), None)
+    return "class" if kind is None and all(hasattr(found, name) for name in _OF_CLASS) else kind
 
 
 def _is_module(name: str) -> bool:

@@ -25,7 +25,7 @@ def only_typed_keys_are_taken(subject: LearnerUnderTest) -> None:
             jax.eval_shape(subject.learner.learn, bad, subject.draw(), subject.plan())
         except InputError:
             continue
-        advice = "split keys by dpjax.keys.streams, or derive the learner from dpjax.learners.base.OfClass"
+        advice = "split keys by dpjax.keys.streams, or derive the learner from dpjax.learners.Learner"
         require(False, "an InputError for it", f"an answer with the key {short(bad)}", advice)
 
 

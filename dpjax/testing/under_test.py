@@ -43,7 +43,7 @@ class LearnerUnderTest:
     ):  # fmt: skip
         require_learner(learner)
         self.learner: Any = learner
-        self.k = checks.integer("k", getattr(learner, "k", 1) if k is None else k, 1)
+        self.k = checks.integer("k", learner.number_of_concepts if k is None else k, 1)
         self.given_task, self.small, self.rows = task, small, checks.integer("rows", rows, 1, 8)
         self.sized = learner if sized is None else sized
         self.programs, self.least_spent, self.source = programs, least_spent, source

@@ -16,14 +16,14 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Neighboring
 from dpjax.experiments.sweep.task import Task
-from dpjax.learners.base import OfClass
+from dpjax.learners.base import Learner
 
 POINTS = dp.Points(dp.Domain(64))
 TASK = {"one": Task(POINTS, distributions.heavy(POINTS.domain, 3, 0.25), [32])}
 
 
 @dataclass(frozen=True)
-class Oracle(OfClass):
+class Oracle(Learner):
     """Knows the target of `TASK`, says so from ``need`` rows on, and claims ``claim`` and a theorem of ``rows``."""
 
     concepts: dp.Points
@@ -33,19 +33,19 @@ class Oracle(OfClass):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends = "pure"
 
-    def plan(self, privacy, accuracy, n=None) -> None:
+    def _plan(self, privacy, accuracy, n=None) -> None:
         return None
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         known = jnp.asarray(wide.encode([32]))
         return Hypothesis.of(jnp.where(sample.size >= self.need, known, jnp.uint32(0)))
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         from dpjax.accounting.guarantee import Guarantee
 
         return None if self.claim < 0 else Guarantee(self.claim, 0.0, self.neighboring, "no row is read")
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         if self.rows is None:
             raise NoTheoremError("rows", "a theorem", "none", "measure it")
         return self.rows
@@ -176,7 +176,7 @@ def test_learners_without_the_guarantee_do_not_compete(claim, why):
 def test_code_that_raises_is_told_and_the_others_compete(monkeypatch):
     @dataclass(frozen=True)
     class Broken(Oracle):
-        def sample_size(self, privacy, accuracy):
+        def _sample_size(self, privacy, accuracy):
             raise ZeroDivisionError("a fault")
 
     found = dp.ask(POINTS, 1, dp.Privacy(1.0), learners={"broken": Broken(POINTS)}, only=["KLN"])

@@ -28,7 +28,7 @@ class Constant(dp.ERM):
 
     value: bool = True
 
-    def learn(self, key, sample, plan: None) -> dp.Hypothesis:
+    def _learn(self, key, sample, plan: None) -> dp.Hypothesis:
         """One hypothesis for each column, whatever the sample."""
         found = dp.Hypothesis.of(jnp.full((sample.y.shape[1], 2), jnp.uint32(15)).at[:, 0].set(0))
         return dp.Hypothesis(found.concept, jnp.full(sample.y.shape[1], not self.value), found.outcome)

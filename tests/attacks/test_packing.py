@@ -27,7 +27,7 @@ ACCURACY = Accuracy(0.1, 0.1)
 class Liar(ERM):
     """The most accurate concept, with a claim."""
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return Guarantee(0.5, 0.0, Neighboring.REPLACE_ONE, "a lie")
 
 

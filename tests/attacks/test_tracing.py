@@ -1,6 +1,6 @@
 """Informed tracing: what it certifies, its false alarms where the whole claim is spent, and what it finds."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from dpjax.core import keys, random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.learners import KLN, Independent
+from dpjax.learners.base import OfColumns
 
 BITS = Finite.of([[0], [1]])
 COLUMNS = Independent(KLN(BITS), 1000, "zcdp")
@@ -28,7 +29,7 @@ UNIT = 2.0**32
 
 
 @dataclass(frozen=True)
-class LastLabels:
+class LastLabels(OfColumns):
     """Answers the last row's labels, each flipped with probability 1 / (1 + e^epsilon): k epsilon-private, tightly.
 
     leak: columns that are not flipped, and not paid for.
@@ -40,34 +41,28 @@ class LastLabels:
     concepts: Any = field(default=BITS, init=False)
     spends = "pure"
 
-    def for_concepts(self, k):
-        return replace(self, k=k)
-
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None) -> Any:
         return np.float32(privacy.epsilon / self.k)
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return Guarantee(float(plan) * self.k, 0.0, self.neighboring, "the last row's labels")
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return 1
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         high, _ = random.words(key, (self.k,))
         flip = high.astype(jnp.float32) / UNIT < 1 / (1 + jnp.exp(plan))
         exposed = jnp.arange(self.k) < self.leak
         label = jnp.where(sample.mask[-1], sample.y[-1] ^ (flip & ~exposed), (high & 1).astype(bool))
         return Hypothesis.of(jnp.stack([jnp.zeros(self.k, jnp.uint32), label.astype(jnp.uint32)], axis=1))
 
-    def predict(self, hypothesis, x):
-        return self.concepts.predict(hypothesis, x)
-
 
 @dataclass(frozen=True)
 class AlwaysOne(LastLabels):
     """Answers 1."""
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         return Hypothesis.of(jnp.ones((self.k, 2), jnp.uint32) * jnp.asarray([0, 1], jnp.uint32))
 
 

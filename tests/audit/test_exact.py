@@ -267,13 +267,13 @@ class Amplified(KLN):
     larger: bool = True
     times: float = 1.0
 
-    def plan(self, privacy, accuracy, n=None) -> OfRows:
+    def _plan(self, privacy, accuracy, n=None) -> OfRows:
         return OfRows(down(self.times * privacy.epsilon * (n if self.larger else 1)), whole(n))
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         return choice(key, sample, plan)
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return Guarantee(float(plan.epsilon) / int(plan.n), 0.0, self.neighboring, "amplified")
 
 

@@ -24,6 +24,7 @@ from dpjax.core.draws import drawn
 from dpjax.core.plans import Claim, widened
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.laws import Categorical, DiscreteLaplace, Laplace, RoundedLaplace, Support
+from dpjax.laws.base import Law
 from dpjax.mechanisms.cover.literals import Literals
 from dpjax.mechanisms.cover.plan import CoverPlan
 from dpjax.mechanisms.cover.rounds import set_cover
@@ -396,7 +397,7 @@ def test_programs_that_return_nothing_or_fail_are_refused():
 
 @register_dataclass
 @dataclass(frozen=True)
-class Miscast:
+class Miscast(Law):
     """Returns its number, and lists something else."""
 
     x: jax.Array
@@ -405,6 +406,8 @@ class Miscast:
     @drawn
     def sample(self, key):
         return {"a": self.x}
+
+    def log_prob(self, outcome): ...
 
     def support(self, limit):
         if self.wrong == "pair":
@@ -430,6 +433,25 @@ class Plain:
 def test_a_support_is_of_what_the_sampler_returns(wrong):
     with pytest.raises(InputError, match=r"support of Miscast .*what its sampler returns, \{'a': .*int32"):
         exact_table(lambda key, data, plan: Miscast(data[0], wrong).sample(key), DATA, PLAN)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Alone:
+    """Has the methods of a law and does not inherit."""
+
+    x: jax.Array
+
+    @drawn
+    def sample(self, key):
+        return self.x
+
+    def support(self, limit): ...
+
+
+def test_a_law_that_does_not_inherit_is_refused():
+    with pytest.raises(InputError, match=r"subclasses of dpjax.laws.Law, got Alone"):
+        exact_table(lambda key, data, plan: Alone(data[0]).sample(key), DATA, PLAN)
 
 
 def test_a_support_is_a_support():
@@ -470,8 +492,8 @@ def test_random_bits_outside_of_draws_are_found():
 
 @register_dataclass
 @dataclass(frozen=True)
-class Coin:
-    """Heads with probability exp(-x) / 2: three methods, and no other file knows of it."""
+class Coin(Law):
+    """Heads with probability exp(-x) / 2: a subclass of Law, and no other file knows of it."""
 
     x: jax.Array
 

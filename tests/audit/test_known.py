@@ -15,6 +15,7 @@ from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.planted_bugs import BUGS, scale_too_small, skips_its_noise, without_the_half, wrong_sensitivity
+from dpjax.laws.base import Law
 
 REPLACE = Neighboring.REPLACE_ONE
 PRIVACY = Privacy(1.0, 1e-6)
@@ -178,7 +179,7 @@ def test_an_event_for_existing_outputs_and_for_a_host_function():
         audit.statistical(broken, Privacy(1.0), trials=1000)
 
 
-class Parts:
+class Parts(Law):
     """A law that does not add up the log-densities of its two coordinates."""
 
     def __init__(self, data, p):

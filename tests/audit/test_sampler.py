@@ -31,7 +31,7 @@ def test_right_samplers_agree(law):
 
 @register_dataclass
 @dataclass(frozen=True)
-class Biased:
+class Biased(laws.Law):
     """Says one law, draws another."""
 
     said: laws.Categorical
@@ -40,17 +40,23 @@ class Biased:
     def log_probs(self):
         return self.said.log_probs()
 
+    def log_prob(self, outcome):
+        return self.said.log_prob(outcome)
+
     def sample(self, key):
         return self.drawn.sample(key)
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class CutTail:
+class CutTail(laws.Law):
     """Laplace noise that stops at 6 scales."""
 
     loc: jax.Array
     scale: jax.Array
+
+    def log_prob(self, outcome):
+        return laws.Laplace(self.loc, self.scale).log_prob(outcome)
 
     def log_survival(self, value):
         return laws.Laplace(self.loc, self.scale).log_survival(value)

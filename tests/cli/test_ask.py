@@ -22,25 +22,25 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts import Hypothesis, Points, distributions
 from dpjax.core.types import Neighboring
 from dpjax.experiments.sweep.task import Task
-from dpjax.learners.base import OfClass
+from dpjax.learners.base import Learner
 
 
 @dataclass(frozen=True)
-class Knows(OfClass):
+class Knows(Learner):
     concepts: Points
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends = "pure"
 
-    def plan(self, privacy, accuracy, n=None) -> None:
+    def _plan(self, privacy, accuracy, n=None) -> None:
         return None
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         return Hypothesis.of(jnp.where(sample.size >= 3, jnp.asarray([[0, 7]], jnp.uint32), jnp.uint32(0)))
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return Guarantee(0.0, 0.0, self.neighboring, "no row is read")
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return 4
 
 

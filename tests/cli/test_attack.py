@@ -13,7 +13,7 @@ from dpjax.accounting.guarantee import Guarantee
 
 @dataclass(frozen=True)
 class Leaky(ERM):
-    def guarantee(self, plan: None):
+    def _guarantee(self, plan: None):
         return Guarantee(0.5, 0.0, self.neighboring, "a wrong claim")
 """
 SMALL = ("--concepts", "Thresholds(8)", "--users", "2", "--trials", "64")

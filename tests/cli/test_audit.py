@@ -93,7 +93,7 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
         (["no_such_module:thing"], "a module that can be found"),
         (["kln-points", "--search", "3"], "search: expected 0 for method exact, got 3"),
         (["kln-points", "--distance", "2"], "distance: expected 1 for method exact, got 2"),
-        ([f"{__name__}:not_a_target"], "without plan, learn"),
+        ([f"{__name__}:not_a_target"], "a subclass of dpjax.Learner"),
         (["dpjax.learners:KLN"], "the class KLN"), ([f"{__name__}:missing"], "check the name"),
         (["choosing", "--delta", "0"], "delta"), (["point", "--delta", "0"], "delta"),
     ],

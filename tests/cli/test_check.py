@@ -30,8 +30,8 @@ OWN = """
 
     @dataclass(frozen=True)
     class Overspends(Learner):
-        def guarantee(self, plan):
-            found = Learner.guarantee(self, plan)
+        def _guarantee(self, plan):
+            found = Learner._guarantee(self, plan)
             return type(found)(2 * found.epsilon, 0.0, found.neighboring, "twice")
 
     def learner(concepts, k):

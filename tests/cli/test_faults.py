@@ -14,20 +14,20 @@ import dpjax as dp
 
 @dataclass(frozen=True)
 class Raises(dp.KLN):
-    def plan(self, privacy, accuracy, n=None) -> dp.learners.kln.KLNPlan:
+    def _plan(self, privacy, accuracy, n=None) -> dp.learners.kln.KLNPlan:
         if float(privacy.epsilon) == 2:
             raise RuntimeError("no plan for epsilon 2")
-        return super().plan(privacy, accuracy, n)
+        return super()._plan(privacy, accuracy, n)
 
 @dataclass(frozen=True)
 class NoSize(dp.KLN):
-    def sample_size(self, privacy, accuracy) -> int:
+    def _sample_size(self, privacy, accuracy) -> int:
         return 1 // 0
 
 @dataclass(frozen=True)
 class Floats(dp.KLN):
-    def learn(self, key, sample, plan):
-        found = super().learn(key, sample, plan)
+    def _learn(self, key, sample, plan):
+        found = super()._learn(key, sample, plan)
         return dp.Hypothesis(found.concept * jnp.float32(jnp.nan), found.zero, found.outcome)
 """
 
@@ -130,7 +130,7 @@ from dpjax.learners.kln import KLNPlan
 
 @dataclass(frozen=True)
 class Leaves(dp.KLN):
-    def plan(self, privacy, accuracy, n=None) -> KLNPlan:
+    def _plan(self, privacy, accuracy, n=None) -> KLNPlan:
         sys.exit(0)
 
 def makes(concepts, k=1) -> dp.KLN:

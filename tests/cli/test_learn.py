@@ -209,7 +209,7 @@ OUTSIDE = """
 from dataclasses import dataclass
 import jax, jax.numpy as jnp
 from dpjax.concepts import Domain, Hypothesis
-from dpjax.core.types import Neighboring
+from dpjax.learners import Learner
 
 @dataclass(frozen=True)
 class Intervals:  # number a size + b is 1 from element a to element b; no pieces
@@ -224,20 +224,16 @@ class Intervals:  # number a size + b is 1 from element a to element b; no piece
         return [rule(int(first), int(last)) for first, last in hypothesis.concept]
 
 @dataclass(frozen=True)
-class Hull:  # from the lowest to the highest positive row
+class Hull(Learner):  # from the lowest to the highest positive row
     concepts: Intervals
-    neighboring = Neighboring.REPLACE_ONE
-    spends = "approximate"
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None) -> None:
         return None
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         ones = sample.y & sample.mask[:, None]
         x = sample.x[:, -1:]
         first = jnp.min(jnp.where(ones, x, self.concepts.domain.size), axis=0)
         return Hypothesis.of(jnp.stack([first, jnp.max(jnp.where(ones, x, 0), axis=0)], axis=1).astype(jnp.uint32))
-    def predict(self, hypothesis, x):
-        return self.concepts.predict(hypothesis, x)
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return None
     def for_concepts(self, k):
         return self
@@ -259,7 +255,8 @@ def test_a_class_and_a_learner_from_outside(patients, tmp_path, capsys, monkeypa
     assert row["error_private"]["mean"] < 0.05 and row["error_epsilon_10"] == row["error_private"]
     assert answer["guarantee"] is None and answer["sample_size"] is None
     assert answer["warnings"] == [
-        "no number of rows is proved to be sufficient for alpha = 0.1, beta = 0.1 (the learner has no sample_size)"
+        "no number of rows is proved to be sufficient for alpha = 0.1, beta = 0.1 "
+        "(learner: expected one with a theorem, got Hull; search for n)"
     ]
     status, _, err = run(capsys, "predict", tmp_path / "new" / "learned.json", patients)
     assert status == 2 and "--import intervals_of_mine" in err

@@ -201,7 +201,7 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
         (("noisy_sum", *FEW, "--pairs", "persons:of_something"), "a function without arguments"),
         (("noisy_sum", *FEW, "--pairs", "persons:one_sided"), "pairs, number 0: expected two databases"),
         (("noisy_sum", *FEW, "--pairs", "persons:endless"), "at most 4096"),
-        (("Kind",), "the class Kind"), (("number",), "an int without plan, learn"), (("",), "expected module:object"),
+        (("Kind",), "the class Kind"), (("number",), "an int; name an instance"), (("",), "expected module:object"),
         (("nothing_fits",), "persons:nothing_fits(a)"), (("silent", *FEW, *PAIRS), "returns nothing"),
         (("endless", *FEW, *PAIRS), "and one for the data, got persons:endless()"),
         (("absent",), "check the name"),

@@ -13,8 +13,8 @@ from dpjax import KLN, Points, Domain
 
 @dataclass(frozen=True)
 class Leaky(KLN):
-    def guarantee(self, plan):
-        return replace(super().guarantee(plan), epsilon=0.01)
+    def _guarantee(self, plan):
+        return replace(super()._guarantee(plan), epsilon=0.01)
 
 def leaky():
     from dpjax import Independent

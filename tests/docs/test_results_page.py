@@ -21,7 +21,7 @@ import dpjax as dp
 
 @dataclass(frozen=True)
 class Raises(dp.KLN):
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None):
         raise RuntimeError("no plan")
 """
 WORDS = {

@@ -19,7 +19,7 @@ from dpjax.core.types import Neighboring
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.sweep import Search
 from dpjax.experiments.sweep.task import Task
-from dpjax.learners.base import flipped_label_pairs
+from dpjax.learners.base import Learner
 
 
 @plan_type
@@ -30,7 +30,7 @@ class CoinPlan:
 
 
 @dataclass(frozen=True)
-class Coin:
+class Coin(Learner):
     """Answers right with a probability that grows with n and epsilon."""
 
     concepts: Points
@@ -38,25 +38,19 @@ class Coin:
     neighboring = Neighboring.REPLACE_ONE
     spends = "pure"
 
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None) -> CoinPlan:
         _fault(n)
         return CoinPlan(down(1 - 0.5 ** (privacy.epsilon * (n or 1) / 16)))
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         wrong = jax.random.uniform(key, (), jnp.float32) >= plan.rate
         return Hypothesis.of(jnp.stack([jnp.uint32(0), wrong.astype(jnp.uint32)])[None])
 
-    def predict(self, hypothesis, x):
-        return self.concepts.predict(hypothesis, x)
-
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return None
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return 64
-
-    def hard_neighbors(self, rows):
-        return flipped_label_pairs(self.concepts.domain, rows)
 
 
 def _fault(n: Any) -> None:

@@ -26,7 +26,7 @@ class Odd(fast.Coin):
     kind: str = "plain"
     cache_token = "1"
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         x = jax.random.normal(key, (4096, 16), jnp.float32)
         if self.kind == "product":
             x = x.T @ x

@@ -39,7 +39,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(dp.Learner):
     """Answers a number that its fields and a global decide, with no private rows in it."""
 
     concepts: Any
@@ -48,17 +48,17 @@ class Fixed:
     neighboring = dp.Neighboring.REPLACE_ONE
     spends = "pure"
 
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None) -> Plan:
         return Plan(down(privacy.epsilon))
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         number = jnp.asarray(np.uint32(2**24 + 3) * self.number) % 7 + self.hidden + ADDED
         return dp.Hypothesis.of(jnp.stack([jnp.uint32(0), number.astype(jnp.uint32)])[None])
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return None
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return 10
 
 
@@ -232,7 +232,7 @@ def test_rows_that_the_present_code_would_not_give_are_kept_aside(tmp_path, monk
         (star,) = first["n_star"]
         assert len(star["cells"]) >= 2 and star["theorem"] == 10
         if edited == "theorem":
-            monkeypatch.setattr(Fixed, "sample_size", lambda self, privacy, accuracy: 11)
+            monkeypatch.setattr(Fixed, "_sample_size", lambda self, privacy, accuracy: 11)
         elif edited == "visit":
             star["cells"][min(star["cells"])] = 64 * "0"
         else:

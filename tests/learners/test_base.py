@@ -1,16 +1,19 @@
 """Databases from host data, and the neighbors that audits begin with."""
 
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from dpjax import learners
-from dpjax.concepts import Domain, Parities, Points, Thresholds
+from dpjax.concepts import ConvexPolygons, Domain, Hypothesis, Parities, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.plans import stack_plans
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import KLN, HashedPoints, Independent, ParityLearner, PointLearner, ThresholdMedian, base, database
+from dpjax.learners.columns import for_concepts
 
 DOMAIN, ACCURACY, KEY = Domain(100), Accuracy(0.2, 0.2), jax.random.key(0)
 POINT, LINE = PointLearner(Points(DOMAIN)), KLN(Thresholds(DOMAIN))
@@ -115,16 +118,16 @@ def test_what_no_learner_can_work_with_is_refused(attempt):
 def test_a_plan_s_class_is_known_by_its_annotation():
     with pytest.raises(InputError, match="return annotation"):
 
-        class Loose(base.OfClass):
-            def plan(self, privacy, accuracy, n=None):
+        class Loose(base.Learner):
+            def _plan(self, privacy, accuracy, n=None):
                 return privacy
 
     class Kept(type(LINE)):
-        def plan(self, privacy, accuracy, n=None):
+        def _plan(self, privacy, accuracy, n=None):
             return POINT.plan(Privacy(1.0, 1e-2), ACCURACY)
 
     class Text(type(LINE)):
-        def plan(self, privacy, accuracy, n=None) -> "KLN":
+        def _plan(self, privacy, accuracy, n=None) -> "KLN":
             return POINT.plan(Privacy(1.0, 1e-2), ACCURACY)
 
     with pytest.raises(InputError, match="expected KLN,"):
@@ -157,7 +160,7 @@ def test_everything_exported_is_named():
     ("attempt", "words"),
     [
         (lambda: KLN(8), "a class with level sets"),
-        (lambda: Independent(3, 2), "a Learner, got 3 without concepts"),
+        (lambda: Independent(3, 2), "a Learner, got 3; build one"),
         (lambda: Independent(KLN, 2), "the class KLN; call it"),
         (lambda: learners.EmpiricalLearner(KLN), "the class KLN; call it"),
         (lambda: learners.EmpiricalLearner(None), "a Learner, got None"),
@@ -170,3 +173,62 @@ def test_everything_exported_is_named():
 def test_what_is_no_learner_and_no_budget_is_named(attempt, words):
     with pytest.raises(InputError, match=words):
         attempt()
+
+
+@dataclass(frozen=True)
+class Outside(learners.Learner):
+    """The last row's element and its label, as they are."""
+
+    concepts: Points
+
+    def _plan(self, privacy, accuracy, n=None) -> None:
+        return None
+
+    def _learn(self, key, sample, plan):
+        return Hypothesis(sample.x[-1:], ~sample.y[-1], jnp.zeros(1, jnp.int32))
+
+    def _guarantee(self, plan):
+        return None
+
+
+def test_a_learner_from_outside_has_defaults_and_checks_by_inheriting():
+    learner = Outside(Points(DOMAIN))
+    assert (learner.spends, learner.passes, learner.proper) == ("approximate", 1, False)
+    assert learner == Outside(Points(DOMAIN))
+    assert not jax.tree.leaves(learner) and learner.for_concepts(2) is None and learner.hard_neighbors(2)
+    beyond = learner.learn(KEY, database(Domain(2**32), [2**32 - 1], [1]), None)
+    assert np.asarray(beyond.concept).tolist() == [[99]], "the domain's last element"
+    for attempt, words in (
+        (lambda: learner.learn(jax.random.key_data(KEY), ROW, None), "key: expected one key"),
+        (lambda: learner.learn(KEY, ROW, PLAN), "plan: expected NoneType"),
+        (lambda: learner.plan(1.0, ACCURACY), "give Privacy"),
+        (lambda: learner.sample_size(Privacy(1.0), ACCURACY), "one with a theorem, got Outside"),
+    ):
+        with pytest.raises(InputError, match=words):
+            attempt()
+
+
+def test_what_checks_arguments_is_not_overridden():
+    with pytest.raises(InputError, match=r"Unchecked.learn: expected a method _learn, got learn; rename it"):
+
+        class Unchecked(Outside):
+            def learn(self, key, sample, plan):
+                return None
+
+
+def test_a_learner_that_does_not_inherit_is_refused():
+    class Alone:
+        concepts, spends = Points(DOMAIN), "pure"
+
+        def learn(self, key, sample, plan): ...
+
+    with pytest.raises(InputError, match="a new kind of learner inherits"):
+        Independent(Alone(), 2)
+    with pytest.raises(InputError, match="a new kind of learner inherits"):
+        for_concepts(Alone(), 2)
+
+
+def test_a_parameter_k_of_a_polygon_learner_is_not_a_number_of_concepts():
+    learner = learners.PolygonLearner(ConvexPolygons(8, 3), 2, 3)
+    assert learner.k == 3 and learner.number_of_concepts == 1
+    assert learners.Boosted(learner).concepts == learner.concepts

@@ -194,7 +194,7 @@ def added(concepts):
 class Spendthrift(KLN):
     """Runs at 40 times the epsilon of its guarantee."""
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         return KLN(self.concepts).learn(key, sample, replace(plan, epsilon=40 * plan.epsilon))
 
 

@@ -20,7 +20,7 @@ from dpjax.evidence.boosting import FirstLabel, OneLabelAnElement
 from dpjax.evidence.learners import learner_target
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, EmpiricalLearner, Independent, ParityLearner, PointLearner, database
-from dpjax.learners.base import OfClass
+from dpjax.learners.base import Learner
 from dpjax.learners.kln import KLNPlan
 from dpjax.mechanisms.projection import capped_mass
 
@@ -136,23 +136,23 @@ def test_any_weak_learner_is_boosted_by_compression():
 
 
 @dataclass(frozen=True)
-class Improper(OfClass):
+class Improper(Learner):
     """KLN that does not say that it is proper."""
 
     concepts: Thresholds
     neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
     spends: ClassVar[str] = "pure"
 
-    def plan(self, privacy, accuracy, n=None) -> KLNPlan:
+    def _plan(self, privacy, accuracy, n=None) -> KLNPlan:
         return KLN(self.concepts).plan(privacy, accuracy, n)
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         return KLN(self.concepts).learn(key, sample, plan)
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return KLN(self.concepts).guarantee(plan)
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return KLN(self.concepts).sample_size(privacy, accuracy)
 
 

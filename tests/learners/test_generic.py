@@ -22,7 +22,7 @@ from dpjax.experiments.sweep.hard_tasks import hard_splits
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import GenericLearner, database
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized
+from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized, Sanitizer
 from dpjax.sanitizers.hierarchy import leaf_counts, median_tree
 from dpjax.theory import sanitizers as sizes
 from tests.trials import successes
@@ -150,7 +150,7 @@ def test_a_sweep_over_epsilon_is_one_program(name):
         )
 
 
-class Halves:
+class Halves(Sanitizer):
     """A sanitizer from outside: both ends of the domain, whatever the rows."""
 
     bits, neighboring, spends = 3, Neighboring.REPLACE_ONE, "pure"
@@ -191,6 +191,12 @@ def test_a_sanitizer_from_outside():
     assert wide.decode(found.concept).tolist()[0] in (0, 7) and learner.spends == "pure"
     assert 1.999 < learner.guarantee(plan).epsilon <= 2
     assert learner.sample_size(Privacy(2.0), ACCURACY) > 1
+
+
+def test_a_sanitizer_that_does_not_inherit_is_refused():
+    alone = type("Alone", (), {name: part for name, part in vars(Halves).items() if not name.startswith("_")})
+    with pytest.raises(InputError, match="a new kind inherits from"):
+        GenericLearner(Thresholds(Domain(8)), 1, alone())
 
 
 def test_sizes_count_what_there_is_to_choose_from():

@@ -82,7 +82,7 @@ def test_the_plan_of_one_is_what_runs():
     seen = []
 
     class Spy(KLN):
-        def learn(self, key, sample, plan):
+        def _learn(self, key, sample, plan):
             jax.debug.callback(lambda epsilon: seen.append(float(epsilon)), plan.epsilon)
             return Hypothesis.of(jnp.zeros((1, 2), jnp.uint32))
 

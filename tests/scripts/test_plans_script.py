@@ -34,8 +34,8 @@ def test_what_is_above_the_budget_by_one_bit_is_counted(plans, monkeypatch):
     given = list(plans.budgets(3, 0))
 
     class Louder(type(sound)):
-        def guarantee(self, plan):
-            found = super().guarantee(plan)
+        def _guarantee(self, plan):
+            found = super()._guarantee(plan)
             budget = next((epsilon for epsilon, _ in given if np.isclose(epsilon, found.epsilon, rtol=1e-5)), 1.0)
             return replace(found, epsilon=float(np.nextafter(budget, 2 * budget)))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax.baselines import ERM
-from dpjax.concepts import Points, Thresholds
+from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core import keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -119,7 +119,8 @@ def test_the_constant_is_the_label_of_most_training_rows_on_the_same_splits():
     y = np.random.default_rng(0).random((40, 3)) < [0.5, 0.2, 0.9]
     x = np.arange(1, 41, dtype=np.uint32)[:, None]
     data = table.Table(x, y, ("p", "q", "r"), ())
-    found = table.held_out({"constant": Constant()}, data, *BUDGET, 3, 5, 12)["constant"]
+    constant = Constant(Thresholds(Domain(64)))
+    found = table.held_out({"constant": constant}, data, *BUDGET, 3, 5, 12)["constant"]
     root = keys.stream(keys.root(3), "split")
     for t in range(5):
         key = keys.stream(keys.of_trial(root, np.uint32(t)), "order")
@@ -128,7 +129,7 @@ def test_the_constant_is_the_label_of_most_training_rows_on_the_same_splits():
         train, test = y[order[12:]], y[order[:12]]
         np.testing.assert_array_equal(found[t], np.sum(test != (train.mean(axis=0) > 0.5), axis=0))
     tie = Sample(jnp.asarray(x[:2]), jnp.asarray([[True], [False]]), jnp.ones(2, bool))
-    assert not Constant().predict(Constant().learn(keys.root(0), tie, None), tie.x).any()
+    assert not constant.predict(constant.learn(keys.root(0), tie, None), tie.x).any()
 
 
 @pytest.mark.slow
@@ -137,7 +138,7 @@ def test_trials_are_keyed_and_do_not_depend_on_how_many_follow(small):
     data = table.read(small, placing, ["y"])
     learner = Independent(KLN(Thresholds(placing.domain)), 2, "basic")
     budget = Privacy(1.0, 0.0), Accuracy(0.1, 0.1)
-    few = table.held_out({"x": learner, "constant": Constant()}, data, *budget, 5, 7, 20)
+    few = table.held_out({"x": learner, "constant": Constant(Thresholds(placing.domain))}, data, *budget, 5, 7, 20)
     many = table.held_out({"x": learner}, data, *budget, 5, 400, 20)["x"]
     np.testing.assert_array_equal(few["x"], many[:7])
     assert len(np.unique(many[:, 0])) > 1

@@ -15,7 +15,7 @@ from dpjax.concepts import ConvexPolygons, Domain, Hypothesis, Points, Threshold
 from dpjax.concepts.hashing import Buckets, Hash
 from dpjax.core import wide
 from dpjax.core.checks import InputError
-from dpjax.learners import HashedPoints, PolygonLearner, UnionLearner
+from dpjax.learners import HashedPoints, Learner, PolygonLearner, UnionLearner
 from dpjax.tables import learned
 from dpjax.tables.grids import on_lines, on_plane
 from dpjax.tables.learned import Learned
@@ -127,12 +127,14 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Mine:
+class Mine(Learner):
     concepts: Intervals
 
-    def plan(self, privacy, accuracy, n=None): ...
+    def _plan(self, privacy, accuracy, n=None) -> None: ...
 
-    def learn(self, key, sample, plan): ...
+    def _learn(self, key, sample, plan): ...
+
+    def _guarantee(self, plan): ...
 
     def predict(self, hypothesis, x):
         return self.concepts.predict(hypothesis, x)

@@ -14,8 +14,8 @@ from dpjax.core import wide
 from dpjax.core.draws import drawn
 from dpjax.core.plans import STATIC, down, plan_type, up
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support, listed
-from dpjax.learners.base import OfClass, single_column
+from dpjax.laws.base import Law, Support, listed
+from dpjax.learners.base import single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.templates.concept_class import Intervals
 from dpjax.templates.learner import Learner, Plan
@@ -41,7 +41,7 @@ def errors(learner, sample, mask):
 class ReadsPadding(Learner):
     """Counts all rows of the buffer."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         numbers, wrong = errors(self, sample, jnp.ones_like(sample.mask))
         return dp.Hypothesis.of(numbers[exponential(-wrong, plan.epsilon).sample(key)][None])
 
@@ -50,16 +50,16 @@ class ReadsPadding(Learner):
 class ReadsCapacity(Learner):
     """Scales epsilon by the buffer."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         scaled = plan.epsilon * jnp.float32(64 / sample.capacity)
-        return Learner.learn(self, key, sample, Plan(scaled))
+        return Learner._learn(self, key, sample, Plan(scaled))
 
 
 @dataclass(frozen=True)
 class PlansTooMuch(Learner):
     """Rounds epsilon up."""
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         return Plan(up(float(privacy.epsilon)))
 
 
@@ -67,15 +67,15 @@ class PlansTooMuch(Learner):
 class RunsMore(Learner):
     """Runs with twice the epsilon that its guarantee adds up."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
-        return Learner.learn(self, key, sample, Plan(2 * plan.epsilon))
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+        return Learner._learn(self, key, sample, Plan(2 * plan.epsilon))
 
 
 @dataclass(frozen=True)
 class OtherRelation(Learner):
     """Guarantees another relation than it names."""
 
-    def guarantee(self, plan: Plan) -> Any:
+    def _guarantee(self, plan: Plan) -> Any:
         return exponential_guarantee(float(plan.epsilon), "other", dp.Neighboring.ADD_OR_REMOVE_ONE)
 
 
@@ -83,7 +83,7 @@ class OtherRelation(Learner):
 class SaysNothing(Learner):
     """Has no guarantee and does not say so."""
 
-    def guarantee(self, plan: Plan) -> Any:
+    def _guarantee(self, plan: Plan) -> Any:
         return None
 
 
@@ -114,24 +114,24 @@ class OtherDtype(Learner):
 
 
 @dataclass
-class Thawed(OfClass):
+class Thawed(dp.Learner):
     """Is not frozen."""
 
     concepts: Any
     neighboring: dp.Neighboring = RELATION
     spends: ClassVar = "pure"
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         return Plan(np.float32(1))
 
-    learn, guarantee, sample_size = Learner.learn, Learner.guarantee, Learner.sample_size
+    _learn, _guarantee, _sample_size = Learner._learn, Learner._guarantee, Learner._sample_size
 
 
 @dataclass(frozen=True)
 class WidePlan(Learner):
     """Has a float64 leaf."""
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         return Plan(np.float64(privacy.epsilon))
 
 
@@ -147,14 +147,14 @@ class Structured:
 class ProgramForEach(Learner):
     """Its plan's structure follows epsilon."""
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Structured:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Structured:
         return Structured(down(float(privacy.epsilon)), int(100 * privacy.epsilon))
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Structured) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Structured) -> dp.Hypothesis:
         numbers, wrong = errors(self, sample, sample.mask)
         return dp.Hypothesis.of(numbers[exponential(-wrong, plan.epsilon).sample(key)][None])
 
-    def guarantee(self, plan: Structured) -> Any:
+    def _guarantee(self, plan: Structured) -> Any:
         return exponential_guarantee(float(plan.epsilon), "one", self.neighboring)
 
 
@@ -162,7 +162,7 @@ class ProgramForEach(Learner):
 class UsesKeyTwice(Learner):
     """Draws twice from one key."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         numbers, wrong = errors(self, sample, sample.mask)
         law = exponential(-wrong, plan.epsilon)
         return dp.Hypothesis.of(numbers[jnp.minimum(law.sample(key), law.sample(key))][None])
@@ -172,7 +172,7 @@ class UsesKeyTwice(Learner):
 class DrawsOutside(Learner):
     """Takes bits from JAX, which no audit can answer."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         number = jax.random.bits(key, (1, 2), jnp.uint32) % jnp.uint32(16)
         return dp.Hypothesis.of(number.at[:, 0].set(jnp.uint32(0)))
 
@@ -181,7 +181,7 @@ class DrawsOutside(Learner):
 class Constant(Learner):
     """Always the same concept."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         return dp.Hypothesis.of(jnp.zeros((1, 2), jnp.uint32))
 
 
@@ -189,7 +189,7 @@ class Constant(Learner):
 class KeyBlind(Learner):
     """The concept that errs least, whatever the key and the budget."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         numbers, wrong = errors(self, sample, sample.mask)
         return dp.Hypothesis.of(numbers[jnp.argmin(wrong)][None])
 
@@ -213,16 +213,16 @@ class Halved(dp.Hypothesis):
 class Flatters(Learner):
     """Its hypotheses understate their errors."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> Halved:
-        return Halved(**vars(Learner.learn(self, key, sample, plan)))
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> Halved:
+        return Halved(**vars(Learner._learn(self, key, sample, plan)))
 
 
 @dataclass(frozen=True)
 class ChangingSilence(Learner):
     """Has no answer, and another hypothesis each time."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
-        found = Learner.learn(self, key, sample, plan)
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+        found = Learner._learn(self, key, sample, plan)
         return replace(found, outcome=jnp.full(1, -1, jnp.int32))
 
 
@@ -230,17 +230,17 @@ class ChangingSilence(Learner):
 class Raises(Learner):
     """Has a fault that one budget meets."""
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         if privacy.delta == 0.99:
             raise ZeroDivisionError("a planner that stumbles")
-        return Learner.plan(self, privacy, accuracy)
+        return Learner._plan(self, privacy, accuracy)
 
 
 @dataclass(frozen=True)
 class Optimist(Learner):
     """Promises success from 4 rows on."""
 
-    def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
+    def _sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
         return max(1, round(4 * (0.1 / accuracy.alpha) * (0.1 / accuracy.beta) ** 0.01 / privacy.epsilon**0.01))
 
 
@@ -248,7 +248,7 @@ class Optimist(Learner):
 class Backwards(Learner):
     """Needs more rows for a larger budget."""
 
-    def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
+    def _sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
         return 100 + round(100 * privacy.epsilon)
 
 
@@ -267,7 +267,7 @@ class FromSet(Learner):
 
     words: frozenset = frozenset({"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"})
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         ties = jnp.asarray([len(word) % 3 for word in self.words] * 2, jnp.int32)
         numbers, wrong = errors(self, sample, sample.mask)
         return dp.Hypothesis.of(numbers[exponential(-(8 * wrong + ties), plan.epsilon / 8).sample(key)][None])
@@ -281,7 +281,7 @@ def host(wrong):
 class CallsHost(Learner):
     """Its program calls a host function."""
 
-    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+    def _learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
         numbers, wrong = errors(self, sample, sample.mask)
         wrong = jax.pure_callback(host, jax.ShapeDtypeStruct(wrong.shape, wrong.dtype), wrong, vmap_method="sequential")
         return dp.Hypothesis.of(numbers[exponential(-wrong, plan.epsilon).sample(key)][None])
@@ -360,7 +360,7 @@ class PaddedPieces(Intervals):
 
 @register_dataclass
 @dataclass(frozen=True)
-class Coin:
+class Coin(Law):
     """A law on {0, 1, 2}: what the faults below change."""
 
     weights: Array

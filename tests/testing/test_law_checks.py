@@ -13,7 +13,7 @@ from dpjax.audit.enumeration.outcomes import exact_table
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
 from dpjax.laws import Categorical, DiscreteLaplace, Gaussian, Laplace
-from dpjax.laws.base import listed
+from dpjax.laws.base import Law, listed
 from dpjax.mechanisms import randomized_response, randomized_response_guarantee
 from tests.testing import faults as f
 
@@ -97,7 +97,7 @@ def test_masses_normalized_in_float32_are_told_how_to_be():
 
     @jax.tree_util.register_dataclass
     @dataclass(frozen=True)
-    class Wheel:
+    class Wheel(Law):
         logits: jax.Array
         again: bool = field(metadata={"static": True})
 

@@ -127,7 +127,7 @@ def test_what_comes_after_a_fault_of_structure_is_skipped():
 
 
 def test_what_is_no_learner_is_refused():
-    for wrong, words in ((Learner, "the class Learner"), (3, "without concepts"), (dp, "without plan")):
+    for wrong, words in ((Learner, "the class Learner"), (3, "inherits from dpjax"), (dp, "inherits from dpjax")):
         with pytest.raises(InputError, match=words):
             testing.check_learner(wrong)
 

@@ -73,7 +73,7 @@ class TableLearner(OfColumns):
         """What it is best for."""
         return goal_of(self.concepts.matrix(), alpha, k=self.k, proper=self.proper)
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> TablePlan:
+    def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> TablePlan:
         """Solves the program for n rows and epsilon at most 16; InputError without n, and for too large a program."""
         n = n if self.rows is None else self.rows
         if n is None or n < 1:
@@ -83,7 +83,7 @@ class TableLearner(OfColumns):
         found = _solved(self, float(numbers[0]), float(numbers[1]), float(accuracy.alpha), n)
         return TablePlan(found.table, Claim(*numbers), n)
 
-    def learn(self, key: Array, sample: Sample, plan: TablePlan) -> Hypothesis:
+    def _learn(self, key: Array, sample: Sample, plan: TablePlan) -> Hypothesis:
         """One hypothesis for each column."""
         self.check_columns(sample)
         goal = self.goal(0.5)
@@ -109,7 +109,7 @@ class TableLearner(OfColumns):
         functions = jnp.asarray(goal.functions[goal.hypotheses], bool)
         return self.concepts.of_labels(functions[chosen], jnp.zeros(self.k, jnp.int32))
 
-    def guarantee(self, plan: TablePlan) -> Guarantee:
+    def _guarantee(self, plan: TablePlan) -> Guarantee:
         """The plan's budget, after an exact comparison of all weights of neighbors."""
         databases = Databases(plan.rows, self.goal(0.5).cells, self.neighboring)
         epsilon, delta = float(plan.claim.epsilon), float(plan.claim.delta)
@@ -121,7 +121,7 @@ class TableLearner(OfColumns):
         what = f"table of the laws of all databases of {sizes}"
         return Guarantee(epsilon, delta, self.neighboring, what, "whole-number weights, compared exactly")
 
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+    def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """No theorem: its n is found by solving the program for each n."""
         advice = "solve it for growing n: dpjax optimum"
         raise NoTheoremError("n", "a learner with a theorem", "the best learner of a program", advice)

@@ -23,6 +23,7 @@ from dpjax.audit.target.room import require_room, room, size, widest
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered
+from dpjax.laws.base import Law
 
 _MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
 MASS_TOLERANCE = 1e-9  # of the total of masses, also in `dpjax.testing.check_law`
@@ -122,8 +123,10 @@ def mass_advice(law: Any, off: float, otherwise: str) -> str:
 
 
 def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
-    found = law.support(limit) if hasattr(law, "support") else None
-    if found is None:
+    if not isinstance(law, Law):
+        advice = "inherit from it, and implement support"
+        refuse(equation, "draws from subclasses of dpjax.laws.Law", type(law).__name__, advice, InputError)
+    if (found := law.support(limit)) is None:
         refuse(
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
             "a smaller world, a law with few outcomes, or a statistical audit",

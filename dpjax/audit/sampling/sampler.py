@@ -13,7 +13,8 @@ from scipy.stats import binom
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.laws.base import Support
+from dpjax.core.members import implements
+from dpjax.laws.base import Law, Support
 
 _TILE = 1 << 16
 _MOST_OUTCOMES = 1 << 13
@@ -50,15 +51,16 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
 
     A drawn outcome of probability 0, or one outside the law's support, has p-value 0.
     """
+    checks.instance("law", law, Law, "give a law of dpjax.laws, or one that inherits from dpjax.laws.Law")
     checks.integer("trials", trials, 1000, 2**31 - 1)
     checks.probability("false_alarm", false_alarm)
     checks.integer("seed", seed, 0, 2**32 - 1)
     begin = time.perf_counter()
-    if hasattr(law, "log_probs"):
+    if implements(law, Law.log_probs):
         names, chances, counts = _outcomes(law, trials, seed)
-    elif hasattr(law, "log_survival"):
+    elif implements(law, Law.log_survival):
         names, chances, counts = _tails(law, trials, seed)
-    elif hasattr(law, "support") and (support := law.support(_MOST_OUTCOMES)) is not None:
+    elif (support := law.support(_MOST_OUTCOMES)) is not None:
         names, chances, counts = _listed(law, support, trials, seed)
     else:
         raise InputError(
@@ -75,7 +77,7 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
 def _outcomes(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
     chances = np.exp(np.asarray(law.log_probs(), np.float64))
     size = len(chances)
-    last = size - 1 if getattr(law, "no_answer", False) else size
+    last = size - 1 if law.no_answer else size
 
     def tally(drawn: Array, real: Array) -> Array:
         known = (drawn >= -1) & (drawn < last)

@@ -74,7 +74,7 @@ def _has_a_class(written: Mapping[str, Any]) -> bool:
 
 def _of_concepts(learner: Any, k: int) -> Any:
     """The learner of k concepts; InputError for one that was written with another number of concepts."""
-    if (own := getattr(learner, "k", 1)) not in (1, k):
+    if (own := learner.number_of_concepts) not in (1, k):
         raise InputError("learner", f"one of {k} concepts", f"k = {own}", "leave k out of it")
     return for_concepts(learner, k)
 

@@ -176,7 +176,7 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
         _plain(name, relation, calibration)
         learner = Builder(imports=command.imports).build("target", name, LEARNERS)
         require_learner(learner)
-        return evidence.learner_target(learner, name, getattr(learner, "k", 1))
+        return evidence.learner_target(learner, name, learner.number_of_concepts)
     if _in_module(name) and name not in rules:
         target, takes_relation = own_target(name, command, relation)
         _plain(name, Neighboring.REPLACE_ONE if takes_relation else relation, calibration)

@@ -22,13 +22,13 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 from dpjax.experiments.config.builder import PersonsFault, imported, own_frames
 from dpjax.experiments.config.numbers import from_words
+from dpjax.learners.base import Learner
 
 RANDOMNESS = {"key": "key", "seed": "seed", "rng": "generator", "generator": "generator"}
 """Parameter name -> kind of randomness."""
 _OWN, _AS_RUN = "own", "as run"
 _ELEMENTS, _CONCEPTS = 3, 2  # sizes of the small universe on which a learner is audited
 _MOST_PAIRS = 4096
-_LEARNER = ("plan", "learn", "guarantee", "hard_neighbors")
 _EXPECTED = "a dpjax.audit.Target, a Learner, or a function of key and data"
 
 
@@ -43,7 +43,7 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
     if isinstance(found, type):
         advice = "name an instance or a function (concepts, k) -> Learner, or make a dpjax.audit.Target of it"
         raise InputError("target", f"{_EXPECTED}, each an instance", f"the class {found.__name__}", advice)
-    if callable(found) and not isinstance(found, Target) and not hasattr(found, "learn"):
+    if callable(found) and not isinstance(found, Target | Learner):
         names = _parameters(name, found)
         if (asked := _plain(names, command)) is not None:
             return _function(name, found, asked, command, relation), True
@@ -66,10 +66,10 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
         raise InputError(flag, f"none for {name}", getattr(command, flag), "leave it out: the target has its own")
     if isinstance(found, Target):
         return found, False
-    if missing := [face for face in _LEARNER if not hasattr(found, face)]:
-        given = f"{_a(type(found).__name__)} without {', '.join(missing)}"
-        raise InputError("target", _EXPECTED, given, "name an instance or a function (concepts, k) -> Learner")
-    return evidence.learner_target(found, name, getattr(found, "k", 1)), False
+    if not isinstance(found, Learner):
+        advice = "name an instance, or a function (concepts, k) -> Learner, of a subclass of dpjax.Learner"
+        raise InputError("target", _EXPECTED, _a(type(found).__name__), advice)
+    return evidence.learner_target(found, name, found.number_of_concepts), False
 
 
 def load(name: str, path: str) -> Any:

@@ -13,6 +13,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault
+from dpjax.learners.base import Learner, require_learner
 
 _CONCEPTS, _ROWS, _TRIALS = 100, 16, 10_000
 _FOR_OTHERS = (
@@ -27,7 +28,7 @@ def traced(name: str, command: AuditCommand, privacy: Privacy, watch: Watch) -> 
         if (got := getattr(command, option)) != usual:
             raise InputError(option, f"{usual or 'none'} for method tracing", str(got), "leave it out")
     learner = _learner(name, command)
-    own = getattr(learner, "k", 1)
+    own = learner.number_of_concepts
     k = command.k if command.k is not None else own if own > 1 else _CONCEPTS
     rows = _ROWS if command.rows is None else command.rows
     trials = _TRIALS if command.trials is None else command.trials
@@ -47,7 +48,7 @@ def _learner(name: str, command: AuditCommand) -> Any:
             known = {"concepts": concepts, "domain": concepts.domain, "k": 1}
         return Builder(command.imports, known).build("target of method tracing, a learner", name, LEARNERS)
     found = load("target", name)
-    if callable(found) and not hasattr(found, "learn"):
+    if callable(found) and not isinstance(found, Learner):
         try:
             given = inspect.signature(found).parameters
             found = found(concepts, _CONCEPTS if command.k is None else command.k) if given else found()
@@ -55,4 +56,5 @@ def _learner(name: str, command: AuditCommand) -> Any:
             raise
         except checks.RAISED as error:
             raise PersonsFault(name, error) from error
+    require_learner(found)
     return found

@@ -88,10 +88,10 @@ class _Asked:
         with Estimate() as tell:
             finished(0)
             if with_erm:
-                twin = getattr(self.learner, "with_weak", lambda weak: weak)(baselines.ERM(concepts))
-                others = {"not_private": twin, "constant": Constant()}
+                twin = self.learner.with_weak(baselines.ERM(concepts))
+                others = {"not_private": twin, "constant": Constant(concepts)}
                 return held_out({"private": self.learner, **others}, self.privacy), learned()
-            found = held_out({"private": self.learner, "constant": Constant()}, self.privacy)
+            found = held_out({"private": self.learner, "constant": Constant(concepts)}, self.privacy)
             loose = held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
             errors = {"private": found["private"], f"epsilon_{_LOOSE:g}": loose["private"]}
             return errors | {"constant": found["constant"]}, learned()

@@ -80,7 +80,7 @@ def _built(known: Builder, text: str, command: OptimumCommand, k: int) -> Any:
         if learner.neighboring.value != command.relation:
             given = f"{type(learner).__name__} under {learner.neighboring.value}"
             raise InputError("learners", f"learners under {command.relation}", given, "leave it out of --learners")
-        return Independent(learner, k) if k > 1 and getattr(learner, "k", 1) != k else learner
+        return Independent(learner, k) if k > 1 and learner.number_of_concepts != k else learner
     except PersonsFault:
         raise
     except InputError as error:

@@ -17,7 +17,7 @@ def run(command: PlanCommand) -> Answer:
     for one in what.lines:
         guarantee = one.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        assumes = getattr(one.line.setting.learner, "assumes", "")
+        assumes = one.line.setting.learner.assumes
         theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem(), "assumes": assumes}
         row = {**one.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
         if (below := one.line.below()) is not None:

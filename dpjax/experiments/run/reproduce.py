@@ -92,7 +92,7 @@ _MOST_KEPT = 16
 def _compiled(trial: Trial, block: int, arguments: tuple) -> Any:
     """The program of `_lane`, traced anew; compiled ones are found again by what was traced."""
     traced = _lane(trial, block).trace(*arguments)
-    name = digest(traced.jaxpr, getattr(trial.learner, "cache_token", None))
+    name = digest(traced.jaxpr, trial.learner.cache_token)
     if name not in _KEPT:
         _KEPT[name] = traced.lower().compile()
         while len(_KEPT) > _MOST_KEPT:

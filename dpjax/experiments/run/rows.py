@@ -129,7 +129,7 @@ def theory(line: Line) -> dict[str, Any]:
     """The theorem's n, and the lower bound for all learners that are as private: ``below``, by ``below_by``."""
     below = line.below()
     return {
-        "theorem": line.theorem(), "exponent_of_k": getattr(line.setting.learner, "exponent_of_k", None),
+        "theorem": line.theorem(), "exponent_of_k": line.setting.learner.exponent_of_k,
         "below": None if below is None else below.n, "below_by": None if below is None else below.name,
     }  # fmt: skip
 

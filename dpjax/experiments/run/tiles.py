@@ -40,7 +40,7 @@ class Sizes:
 
     def shape(self, trial: Trial) -> tuple[int, int]:
         """(trials of a tile, trials of a block in it); a block divides a tile."""
-        passes = getattr(trial.learner, "passes", 1)
+        passes = trial.learner.passes
         cells = max(trial.capacity * (passes if self.with_passes else 1), passes) * trial.k
         tile = _power_of_two(self.tile_cells // cells, 16, self.most_tile)
         return tile, _power_of_two(self.block_cells // cells, 1, min(tile, self.most_block))
@@ -151,7 +151,7 @@ def traced(trial: Trial, task: Task, point: Point, device: Any = None) -> Progra
 
 
 def _digest(trial: Trial, jaxpr: Any) -> str:
-    return program.digest(jaxpr, getattr(trial.learner, "cache_token", None))
+    return program.digest(jaxpr, trial.learner.cache_token)
 
 
 def program_digest(trial: Trial, task: Task, point: Point) -> str:

@@ -20,10 +20,9 @@ from dpjax.experiments.store.capacity import CAPACITY_LIMIT, capacity
 from dpjax.experiments.sweep.lower_bounds import LowerBound
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
-from dpjax.learners.base import Learner
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.columns import for_concepts
 
-_FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
 LEAST_EPSILON = 1.2e-38
 """float32 has no smaller normal number."""
 _ACCURACY = Accuracy(0.1, 0.1)
@@ -93,11 +92,7 @@ class Line:
     @property
     def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
-        size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
-        if not noisy and (size_of := getattr(learner, "sample_size_of", None)) is not None:
-            size = partial(size_of, self.setting.k)
-        if size is None:
-            return None, f"the learner has no {'agnostic ' * noisy}sample size"
+        size = learner.agnostic_sample_size if noisy else partial(learner.sample_size_of, self.setting.k)
         try:
             return size(*self._goal), ""
         except NoTheoremError as error:
@@ -254,12 +249,8 @@ class Sweep:
     def learner(self, name: str, k: int) -> Any:
         """The learner of a name for k concepts; InputError if it is none."""
         given = self.learners[name]
-        made = _made(name, given, k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
-        if missing := [face for face in _FACES if not hasattr(made, face)]:
-            raise InputError(
-                f"learners.{name}", "a Learner, or a function k -> Learner", f"{made!r} without {', '.join(missing)}",
-                "see dpjax.learners.base.Learner",
-            )  # fmt: skip
+        made = _made(name, given, k) if callable(given) and not isinstance(given, Learner) else for_concepts(given, k)
+        require_learner(made, f"learners.{name}")
         return made
 
 
@@ -288,9 +279,8 @@ def _named(learners: Any) -> dict[str, Any]:
         if isinstance(one, type):
             given, advice = f"the class {one.__name__}", f"call it: {one.__name__}(...)"
             raise InputError(f"learners.{name}", "an instance", given, advice)
-        if not hasattr(one, "learn") and not callable(one):
-            given = type(one).__name__
-            raise InputError(f"learners.{name}", "a Learner, or a function k -> Learner", given, "build it first")
+        if not callable(one):
+            require_learner(one, f"learners.{name}")
     if not learners:
         raise InputError("learners", "at least one", "none", "add one")
     return dict(learners)

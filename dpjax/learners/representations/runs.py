@@ -44,7 +44,7 @@ class LearnerRuns(Fixed):
 
     def __post_init__(self):
         require_learner(self.learner)
-        if self.learner.spends == "approximate" or getattr(self.learner, "k", 1) != 1:
+        if self.learner.spends == "approximate" or self.learner.number_of_concepts != 1:
             advice = "give KLN(concepts)"
             raise InputError("learner", "one of pure privacy and one concept", type(self.learner).__name__, advice)
         checks.epsilon(self.epsilon)

@@ -10,7 +10,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
-from dpjax.laws.base import Support
+from dpjax.laws.base import Law, Support
 
 _DIGITS = 62
 _WIDEST = 2.0**56  # 64 scales fit into the digits
@@ -19,7 +19,7 @@ _LOW, _HIGH = -(2**31), 2**31 - 1
 
 @register_dataclass
 @dataclass(frozen=True)
-class NoisyCount:
+class NoisyCount(Law):
     """count + Z with P(Z = z) = tanh(1 / (2 scale)) exp(-|z| / scale), clipped to int32.
 
     count: ``int32[]``. scale: ``float64[]`` > 0. For a scale of 2**56 or more, and for one that is not a positive

@@ -22,7 +22,7 @@ from dpjax.core.draws import asked, drawn
 from dpjax.core.plans import STATIC, Positive, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
-from dpjax.laws.base import Support, listed
+from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.answer import MedianAnswer
@@ -32,7 +32,7 @@ Margins = tuple[Array | int, Array | int]
 
 @register_dataclass
 @dataclass(frozen=True)
-class MedianLaw:
+class MedianLaw(Law):
     """A law on {0, ..., size - 1}: a Categorical over cells, uniform inside the cell.
 
     first, last: ``uint32[p, W]``, both inclusive. alive: ``bool[p]``; False for an empty cell. size: static.

@@ -55,9 +55,9 @@ def test_rows_come_in_every_order():
 class FirstAndLast(FirstLabel):
     """Reads whether the labels of the first and the last row differ: the same for an order and its reverse."""
 
-    def learn(self, key, sample, plan: FirstLabelPlan):
+    def _learn(self, key, sample, plan: FirstLabelPlan):
         y = sample.y.at[0].set(sample.y[0] ^ sample.y[-1])
-        return super().learn(key, dataclasses.replace(sample, y=y), plan)
+        return super()._learn(key, dataclasses.replace(sample, y=y), plan)
 
 
 def test_it_is_as_successful_as_its_program_says():
@@ -87,11 +87,11 @@ def test_it_is_audited_exactly_at_its_budget(learner, k, delta):
 class _Claims(TableLearner):
     """A table for twice the epsilon that it claims."""
 
-    def plan(self, privacy, accuracy, n=None) -> object:
-        return super().plan(Privacy(2 * float(privacy.epsilon), float(privacy.delta)), accuracy, 2)
+    def _plan(self, privacy, accuracy, n=None) -> object:
+        return super()._plan(Privacy(2 * float(privacy.epsilon), float(privacy.delta)), accuracy, 2)
 
-    def guarantee(self, plan):
-        found = super().guarantee(plan)
+    def _guarantee(self, plan):
+        found = super()._guarantee(plan)
         return type(found)(found.epsilon / 2, found.delta, found.neighboring, found.what)
 
 

@@ -18,7 +18,7 @@ from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, EmpiricalLearner, ParityLearner
-from dpjax.learners.base import flipped_label_pairs
+from dpjax.learners.base import Learner
 
 POINTS = Points(Domain(2**20))
 EPSILONS = np.geomspace(0.25, 4, 8).tolist()
@@ -33,7 +33,7 @@ class OwnPlan:
 
 
 @dataclass(frozen=True)
-class Own:
+class Own(Learner):
     """A learner from outside: always the first target, or with probability ``rate`` the next domain element."""
 
     concepts: Points
@@ -41,25 +41,19 @@ class Own:
     neighboring = Neighboring.REPLACE_ONE
     spends = "pure"
 
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None) -> OwnPlan:
         return OwnPlan(down(min(1.0, EDITED["weight"] * privacy.epsilon / 10)))
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         other = jax.random.bernoulli(key, plan.rate)
         number = jnp.where(other, jnp.uint32(1), jnp.uint32(0))
         return Hypothesis.of(jnp.stack([jnp.uint32(0), number])[None])
 
-    def predict(self, hypothesis, x):
-        return self.concepts.predict(hypothesis, x)
-
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return None
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return 1
-
-    def hard_neighbors(self, rows):
-        return flipped_label_pairs(self.concepts.domain, rows)
 
 
 def on_points():
@@ -104,9 +98,9 @@ def test_a_plan_is_made_once_for_a_point(store, machine):
     made = []
 
     class Counting(Own):
-        def plan(self, privacy, accuracy, n=None):
+        def _plan(self, privacy, accuracy, n=None):
             made.append(n)
-            return super().plan(privacy, accuracy, n)
+            return super()._plan(privacy, accuracy, n)
 
     cells = Cells(store, machine, 3)
     setting = own(learner=Counting(Points(Domain(2))))

@@ -39,28 +39,28 @@ class MinePlan:
 
 
 @dataclass(frozen=True)
-class Mine:
-    """A learner from outside, no subclass of ours: the generic one, with a fault where it is asked for one."""
+class Mine(dp.Learner):
+    """A learner from outside: the generic one, with a fault where it is asked for one."""
 
     concepts: dp.Points
     fault: str = ""
     neighboring = dp.Neighboring.REPLACE_ONE
     spends = "bounded range"
 
-    def plan(self, privacy, accuracy, n=None):
+    def _plan(self, privacy, accuracy, n=None) -> MinePlan:
         if self.fault == "raises" and n == 30:
             raise RuntimeError("a planner that stumbles at 30")
         return MinePlan(down(privacy.epsilon))
 
-    def learn(self, key, sample, plan):
+    def _learn(self, key, sample, plan):
         if self.fault == "memory" and sample.capacity >= 256:
             raise MemoryError("a buffer that is too large")
         return KLN.learn(key, sample, KLNPlan(plan.epsilon))
 
-    def guarantee(self, plan):
+    def _guarantee(self, plan):
         return KLN.guarantee(KLNPlan(plan.epsilon))
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         return KLN.sample_size(privacy, accuracy)
 
     def hard_neighbors(self, rows):
@@ -209,10 +209,10 @@ def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path):
 
         @dataclass(frozen=True)
         class Faulty(dp.KLN):
-            def learn(self, key, sample, plan):
+            def _learn(self, key, sample, plan):
                 if sample.capacity >= 256:
                     raise FloatingPointError("outside")
-                return dp.KLN.learn(self, key, sample, plan)
+                return dp.KLN._learn(self, key, sample, plan)
     """)
     )
     words = ["curve", "--import", "faulty", "--concepts", "Points(64)", "--learners", "faulty:Faulty", "--n", "9", "99",
@@ -256,11 +256,11 @@ def helper(x):
 
 @dataclass(frozen=True)
 class Own(dp.PointLearner):
-    def plan(self, privacy, accuracy, n=None) -> object:
-        return super().plan(privacy, accuracy, n)
+    def _plan(self, privacy, accuracy, n=None) -> object:
+        return super()._plan(privacy, accuracy, n)
 
-    def learn(self, key, sample, plan):
-        found = super().learn(key, sample, plan)
+    def _learn(self, key, sample, plan):
+        found = super()._learn(key, sample, plan)
         return helper(found)
 """
 
@@ -292,8 +292,8 @@ def test_an_edited_learner_or_planner_is_computed_again_and_a_renamed_helper_is_
     flipped = "return helper(type(found)(found.concept, ~found.zero, found.outcome))"
     edited = source.replace("return helper(found)", flipped)
     assert run_source(tmp_path, edited)[0] == computed
-    half = "super().plan(dp.Privacy(privacy.epsilon / 2, privacy.delta), accuracy, n)"
-    planner = source.replace("super().plan(privacy, accuracy, n)", half)
+    half = "super()._plan(dp.Privacy(privacy.epsilon / 2, privacy.delta), accuracy, n)"
+    planner = source.replace("super()._plan(privacy, accuracy, n)", half)
     assert run_source(tmp_path, planner)[0] == computed
 
 
@@ -303,8 +303,8 @@ def test_an_edited_learner_or_planner_is_computed_again_and_a_renamed_helper_is_
         ({"task": None}, "write Task"),
         ({"learners": {}}, "at least one"),
         ({"learners": dp.KLN}, "the class KLN"),
-        ({"learners": {"a": 3}}, "a Learner, or a function"),
-        ({"learners": {"a": lambda k: 3}}, "without concepts"),
+        ({"learners": {"a": 3}}, "a Learner, got 3"),
+        ({"learners": {"a": lambda k: 3}}, "a Learner, got 3"),
         ({"learners": [KLN, KLN]}, "a name for each"),
         ({"learners": dp.KLN(dp.Thresholds(dp.Domain(2**20)))}, "one of the task's class"),
         ({"learners": dp.KLN(dp.Points(dp.Domain(8)))}, "one of the task's class"),

@@ -24,6 +24,7 @@ from dpjax.core.draws import drawn
 from dpjax.core.integers import integers, maximum, stack, where, words_of
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
+from dpjax.laws.base import Law
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
 from dpjax.mechanisms.cover.lines.envelope import envelope, slackened
 from dpjax.mechanisms.cover.lines.refine import Walls, moving_bound
@@ -67,7 +68,7 @@ class CutFamily:
 
 @register_dataclass
 @dataclass(frozen=True)
-class CutLaw:
+class CutLaw(Law):
     """The law of `select_cut`: a cut with mass proportional to mu(h) exp(coefficient q(h)). Fields are its arguments.
 
     Its outcomes cannot be listed. The lattice of a halfplane has 2^40 or more slopes and as many t for each, also on
