@@ -47,7 +47,10 @@ def label_columns(sample: Sample, concepts: Any, learner: str) -> Array:
 
 
 def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None = None) -> Sample:
-    """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``."""
+    """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``.
+
+    capacity: rows of its buffer, by default n, and 1 for an empty sample.
+    """
     checks.members("domain", domain, ("limbs", "encode"), "give the domain of a class: concepts.domain")
     labels = np.asarray(labels)
     if labels.ndim not in (1, 2):
@@ -58,7 +61,7 @@ def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None
     rows, values = len(labels), list(values)
     if len(values) != rows:
         raise InputError("values", f"one for each of {rows} rows of labels", str(len(values)), "give as many of both")
-    capacity = checks.integer("capacity", rows if capacity is None else capacity, max(rows, 1), 2**31 - 1)
+    capacity = checks.integer("capacity", max(rows, 1) if capacity is None else capacity, max(rows, 1), 2**31 - 1)
     wrong = labels[~np.isin(labels, (0, 1))]
     if wrong.size:
         raise InputError("labels", "0 or 1", repr(wrong[0]), "encode the two classes as 0 and 1")

@@ -34,6 +34,7 @@ def test_a_database_holds_what_it_was_given():
 def test_an_empty_database_has_a_buffer():
     one = database(Domain(10), [], np.zeros((0, 2)), capacity=3)
     assert int(one.size) == 0 and one.y.shape == (3, 2)
+    assert database(Domain(10), [], []).capacity == 1
 
 
 @pytest.mark.parametrize("attempt", [

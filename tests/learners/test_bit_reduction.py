@@ -109,7 +109,7 @@ class ByDimension(KLN):
         """Grows with each of the three demands."""
         return round(dimension**2 / float(alpha) + 1 / float(beta))
 
-    def sample_size(self, privacy, accuracy):
+    def _sample_size(self, privacy, accuracy):
         dimension = littlestone_dimension(self.concepts.matrix()).value
         return self.size(dimension, accuracy.alpha, accuracy.beta)
 

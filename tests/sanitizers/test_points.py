@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpjax import audit, evidence
+from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.concepts import Domain
 from dpjax.core import wide
 from dpjax.core.checks import InputError
@@ -255,7 +256,7 @@ def test_the_listed_law_is_the_law_of_the_program(stats, key):
     points, weights = jax.jit(jax.vmap(lambda k: target.run(k, data, plan)))(jax.random.split(key, trials))
     drawn = np.concatenate([np.asarray(points)[:, :, 0].astype(int), np.asarray(weights)], axis=1)
     base = jax.tree.map(lambda part: part[None], data)
-    logs, outcomes = audit.outcomes.exact_law(target.run, base, plan)
+    logs, outcomes = exact_law(target.run, base, plan)
     names = [tuple(np.frombuffer(raw.tobytes(), np.int32).tolist()) for raw in outcomes]
     law = {name: math.exp(log_p) for name, log_p in zip(names, logs[0], strict=True) if log_p > -np.inf}
     names = list(law)

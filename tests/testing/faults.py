@@ -109,7 +109,7 @@ class ByAddress(Learner):
 class OtherDtype(Learner):
     """Has a leaf whose dtype follows epsilon."""
 
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
+    def _plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
         return Plan(down(float(privacy.epsilon)) if privacy.epsilon < 1 else np.int32(privacy.epsilon))
 
 
