@@ -19,6 +19,7 @@ from dpjax.core.types import Neighboring
 
 _SUMMED = 4096
 """Longer chains use the bound for any number of rounds; shorter ones are summed term by term."""
+_LARGEST = 300.0  # of both epsilons: beyond it the total of a delta of the parts is taken for 1
 _ULP = 1e-15
 """The rounding error of the losses, which matters where delta falls to 0, at the largest loss."""
 _SOURCE = "Cohen, Lyu, Nelson, Sarlos, Stemmer, reorder-slice-compute; proof and constants our own"
@@ -186,12 +187,14 @@ def _largest_losses(length_epsilon: float, epsilon0: float, rounds: int) -> tupl
 
 
 def _spent(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | None) -> float:
-    """The total delta of the parts' own delta0."""
+    """The total delta of the parts' own delta0, at most 1."""
     if delta0 == 0:
         return 0.0
+    if max(length_epsilon, epsilon0) > _LARGEST:
+        return 1.0
     log_go = -softplus(-length_epsilon)
-    identities = math.exp(min(length_epsilon, 700.0)) * (1.0 if rounds is None else -math.expm1(rounds * log_go))
-    return (1 + identities * (1 + math.exp(min(epsilon0, 300.0)))) * delta0
+    identities = math.exp(length_epsilon) * (1.0 if rounds is None else -math.expm1(rounds * log_go))
+    return min(1.0, (1 + identities * (1 + math.exp(epsilon0))) * delta0)
 
 
 def _check(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | None) -> None:

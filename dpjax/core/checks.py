@@ -131,8 +131,8 @@ def named_arguments(kind: type[_T]) -> type[_T]:
             if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
                 raise  # by the code of the constructor, not by the call
             name = type(self).__name__
-            for one in named:
-                choice(f"{name}(...)", one, known)
+            for argument in named:
+                choice(f"{name}(...)", argument, known)
             raise InputError(f"{name}(...)", ", ".join(known), str(error), "give each argument once") from None
 
     kind.__init__ = init  # type: ignore[method-assign]

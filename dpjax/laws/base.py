@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.core.checks import InputError
 from dpjax.core.members import member
 
 
@@ -48,8 +49,8 @@ class Law(ABC):
         return None
 
     def log_probs(self) -> Array:
-        """Optional: the log masses of the outcomes 0, 1, ..., ``float64[m]``."""
-        raise NotImplementedError
+        """Optional: the log masses of the outcomes 0, 1, ..., ``float64[m]``. InputError without them."""
+        raise InputError("law", "one with log_probs", type(self).__name__, "take its support")
 
     @member
     def no_answer(self) -> bool:
@@ -57,8 +58,8 @@ class Law(ABC):
         return False
 
     def log_survival(self, value: Any) -> Array:
-        """Optional, for noise with fields ``loc`` and ``scale``: log P(X >= value)."""
-        raise NotImplementedError
+        """Optional, for noise with fields ``loc`` and ``scale``: log P(X >= value). InputError without it."""
+        raise InputError("law", "one with log_survival", type(self).__name__, "add up its log_prob")
 
 
 def listed(outcomes: Any, log_prob: Any) -> Support:

@@ -112,8 +112,8 @@ class Sanitizer(ABC):
     def unseen(self, concepts: Any, plan: Any, n: int, beta: float) -> float:
         """Optional: rows m such that with probability 1 - beta, for every concept, one that agrees with it on all
         listed points differs from it on at most m of any n rows. Without it `GenericLearner` derives such a bound from
-        the accuracy of all queries."""
-        raise NotImplementedError
+        the accuracy of all queries. InputError without it."""
+        raise InputError("sanitizer", "one with a bound of unseen rows", type(self).__name__, "use its accuracy")
 
     def most_rows(self, plan: Any) -> int:
         """The most rows that `sanitize` accepts."""

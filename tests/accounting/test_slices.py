@@ -200,6 +200,15 @@ def test_closed_form_needs_whole_numbers():
         assert slices_delta(3 * rate * (r - 1), rate, rate) <= (1 + np.exp(-rate)) ** -r
 
 
+@pytest.mark.parametrize(("length_epsilon", "epsilon0"), [(1.0, 301.0), (1.0, 700.0), (800.0, 1.0), (1e4, 1e4)])
+@pytest.mark.parametrize("rounds", [None, 3])
+def test_a_delta_of_parts_at_a_huge_epsilon_is_no_small_one(length_epsilon, epsilon0, rounds):
+    """e^epsilon0 delta0, or e^length_epsilon of it, is more than 1: no cap of an exponent may make it less."""
+    assert slices_delta(2e4, length_epsilon, epsilon0, 1e-100, rounds) == 1.0
+    with pytest.raises(InputError, match="delta0"):
+        slices_epsilon(1e-6, length_epsilon, epsilon0, 1e-100, rounds)
+
+
 def test_guarantee():
     part = Guarantee(0.01, 1e-9, Neighboring.ADD_OR_REMOVE_ONE, "median of a slice")
     whole = slices(part, 0.01, 1e-6)
