@@ -12,6 +12,7 @@ from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.enumeration.replay import traces
 from dpjax.audit.target.databases import show_numbers
+from dpjax.audit.target.target import rounded
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
@@ -87,7 +88,7 @@ def test_questions_inside_loops_are_heard_each_time():
         return jax.lax.scan(step, jnp.float32(0), (jax.random.split(key, 3), data))[0]
 
     data = jnp.array([3, 1, 0], jnp.int32)
-    found, _ = traces(run, jax.random.key(0), data, data, audit.target.rounded(PRIVACY))
+    found, _ = traces(run, jax.random.key(0), data, data, rounded(PRIVACY))
     assert [float(question[3]) for question in found.questions] == [3, 1, 0]
     assert not replayed(run).violated  # each question moves by 1: what they cost together is the accountant's business
 
@@ -127,7 +128,7 @@ def test_a_learner_that_believes_in_half_its_sensitivity():
 
 def test_a_trace_computes_what_the_program_computes():
     """Piece by piece as under jit, with sorts, scans, 64-bit parts and samplers."""
-    concepts, plan = Thresholds(Domain(2**32)), audit.target.rounded(PRIVACY)
+    concepts, plan = Thresholds(Domain(2**32)), rounded(PRIVACY)
 
     def run(key, data, plan):
         pieces = concepts.pieces(data, data[:, 1] > 5, jnp.ones(3, bool))

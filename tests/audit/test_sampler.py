@@ -78,9 +78,25 @@ def test_wrong_samplers_do_not():
     assert not cut.agrees and "at least" in cut.worst
 
 
+@register_dataclass
+@dataclass(frozen=True)
+class Unlisted(laws.Law):
+    """A law without a support, masses or tails."""
+
+    loc: jax.Array
+
+    def sample(self, key):
+        return self.loc
+
+    def log_prob(self, outcome):
+        return jnp.float32(0)
+
+
 def test_bad_input():
-    with pytest.raises(InputError, match="log_survival"):
+    with pytest.raises(InputError, match=r"inherits from dpjax\.laws\.Law"):
         audit.sampler(np.zeros(3))
+    with pytest.raises(InputError, match="log_survival"):
+        audit.sampler(Unlisted(jnp.float32(0)))
     with pytest.raises(InputError, match="trials"):
         audit.sampler(RIGHT["Laplace"], trials=5)
 

@@ -61,9 +61,9 @@ def test_a_program_has_the_members_that_audits_read():
 
 
 def test_a_program_that_is_read_from_the_cache_is_heard(tmp_path):
-    heard = []
-    jax.monitoring.register_event_listener(lambda event, **_: heard.append(event))
     folder, run, x = jax.config.jax_compilation_cache_dir, lambda x: x * 17 + x, jnp.float32(1)
+    heard = []  # from here on: x may have been made by a program of another cache
+    jax.monitoring.register_event_listener(lambda event, **_: heard.append(event))
     jax.config.update("jax_compilation_cache_dir", str(tmp_path))
     jax_extensions.reset_cache()
     try:

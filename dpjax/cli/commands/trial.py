@@ -26,9 +26,11 @@ from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.sweep import Line, Search
+from dpjax.plots.files import FORMATS
 from dpjax.reports.words import table_of
 
-_BEGINS = "where its search begins; a figure does not store its brackets, give an n that it shows by --n"
+_BEGINS = "where its search begins, since no bracket with an n_high is here"
+_IN_FIGURE = "; a figure stores no brackets: give an n that it shows by --n"
 _LISTED = ("k", "epsilon", "n")
 
 
@@ -97,7 +99,7 @@ def _first_size(study: Study, path: Path) -> tuple[int, str]:
         for row in Result.load(path).data["n_star"]:
             if labels.items() <= row.items() and row["n_high"] is not None:
                 return row["n_high"], "n_high of its bracket"
-    return (study.search or Search()).n_min, _BEGINS
+    return (study.search or Search()).n_min, _BEGINS + _IN_FIGURE * (path.suffix[1:] in FORMATS)
 
 
 def _with_list(

@@ -132,6 +132,8 @@ def test_a_trial_of_a_search_says_which_n_it_took(tmp_path, monkeypatch, capsys)
     for rows, found in (((*others, row), 33), (others, 16)):
         monkeypatch.setattr(Result, "load", lambda path, rows=rows: SimpleNamespace(data={"n_star": rows}))
         assert command._first_size(study, path)[0] == found
+        said = command._first_size(study, path.with_suffix(".png"))[1]
+        assert ("a figure stores no brackets" in said) is (found == 16)
     fixed = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n=[60, 9])
     assert command._first_size(fixed, path)[0] == fixed.n[0]
 
