@@ -16,6 +16,7 @@ from dpjax.cli.arguments.learn import LearnCommand
 from dpjax.cli.arguments.numbers import Unread
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.logs import say
 
 _OF_TABLES, _MARK = ("learn", "predict"), "\0"
 
@@ -32,28 +33,57 @@ def parse(arguments: Sequence[str]) -> Any:
         default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
     if name in _OF_TABLES:  # names of columns and labels may begin with a dash
         given = [f"{_MARK}{word}" if re.match(r"-[^\W\d]", word) and word != "-h" else word for word in given]
-    kinds: list[Any] = []
-    for known, kind in COMMANDS.items():
-        own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
-        text = _described(kind)
-        own["description"] = text if name in COMMANDS else text.partition("\n\n")[0]  # a list of all: one sentence each
-        kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
-        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+        command = _parsed(name, given, default)
+    except InputError:
+        raise
     except ValueError as error:  # a value that the dataclass refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+    except SystemExit as end:
+        if end.code:
+            _name_commands_of(name, given[1:])
+        raise
     for field in fields(command):
         value = _unmarked(getattr(command, field.name))
         setattr(command, field.name, value)
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Unread):
-                flag = "--" + field.name.replace("_", "-")
-                raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
+                raise InputError(_flag(field), part.expected, repr(part.word), f"see dpjax {given[0]} --help")
     for module in getattr(command, "imports", ()):
         if not all(part.isidentifier() for part in module.split(".")):
             advice = "write what is not a module before --import, or after another flag"
             raise InputError("--import", "names of modules", repr(module), advice)
     return command
+
+
+def _parsed(name: str, words: Sequence[str], default: Any) -> Any:
+    """The command. Flags of other commands are no suggestions for one that is named."""
+    if name in COMMANDS:
+        kind: Any = COMMANDS[name]
+        how = {} if default is None else {"default": default}
+        return tyro.cli(kind, prog=f"dpjax {name}", description=_described(kind), args=words[1:], **how)
+    if name and not name.startswith("-"):
+        checks.choice("command", name, list(COMMANDS))
+    kinds: list[Any] = []
+    for known, kind in COMMANDS.items():
+        sentence = _described(kind).partition("\n\n")[0]  # a list of all: one sentence each
+        kinds.append(Annotated[kind, tyro.conf.subcommand(known, description=sentence)])
+    return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=words)
+
+
+def _name_commands_of(name: str, words: Sequence[str]) -> None:
+    """Says which commands have the flags that this one lacks."""
+    if name not in COMMANDS:
+        return
+    flags = {known: {_flag(field) for field in fields(kind)} for known, kind in COMMANDS.items()}
+    for flag in dict.fromkeys(word.partition("=")[0] for word in words):
+        others = [known for known in COMMANDS if flag in flags[known]]
+        if others and flag not in flags[name]:
+            say(f"dpjax: {name} has no {flag}; these commands have it: {', '.join(others)}")
+
+
+def _flag(field: Any) -> str:
+    return "--" + field.name.replace("_", "-")
 
 
 def _unmarked(value: Any) -> Any:

@@ -8,8 +8,8 @@ from jax import Array
 
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
-from dpjax.concepts.hypothesis import Hypothesis, sentences
-from dpjax.concepts.labelings import difference, labels_of, of_labels
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.labelings import difference, in_words, labels_of, of_labels
 from dpjax.core import checks, wide
 from dpjax.core.matrices import zero_one_matrix
 from dpjax.core.products import exact_dot
@@ -64,18 +64,7 @@ class Finite:
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        if hypothesis.concept.shape[1] == 2:
-            return sentences(hypothesis, lambda words: f"row {wide.decode(words)} of the matrix")
-        rows = {row.tobytes(): number for number, row in enumerate(self.matrix())}
-
-        def said(words: np.ndarray) -> str:
-            labels = words[: self.width].astype(bool)
-            number = rows.get(labels.tobytes())
-            if number is not None:
-                return f"row {number} of the matrix"
-            return f"labels {''.join('01'[int(one)] for one in labels)}"
-
-        return sentences(hypothesis, said)
+        return in_words(hypothesis, self.matrix())
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""

@@ -1,10 +1,14 @@
 """Functions on a small domain, in a class or not, by their labels."""
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.core import wide
+
+_SHOWN = 32  # labels in a sentence
 
 
 def of_labels(labels: Array, outcome: Array) -> Hypothesis:
@@ -26,6 +30,23 @@ def labels_of(hypothesis: Hypothesis, table: Array) -> Array:
     else:
         found = table[jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(rows - 1)).astype(jnp.int32)]
     return jnp.where(hypothesis.zero[:, None], jnp.zeros((), table.dtype), found)
+
+
+def in_words(hypothesis: Hypothesis, table: np.ndarray) -> list[str]:
+    """Host: for each hypothesis its number, if it is a row of ``table [m, d]``, and its first labels."""
+
+    def rule(words: np.ndarray) -> str:
+        if len(words) == 2:
+            number = int(wide.decode(words))
+            equal, labels = [number], table[min(number, len(table) - 1)]
+        else:
+            labels = words[: table.shape[1]].astype(table.dtype)
+            equal = np.flatnonzero((table == labels).all(axis=1)).tolist()
+        shown = ("" if table.dtype == bool else ", ").join(str(int(label)) for label in labels[:_SHOWN])
+        shown += f" and {len(labels) - _SHOWN} more" * (len(labels) > _SHOWN)
+        return f"row {equal[0]} of the matrix, labels {shown}" if equal else f"labels {shown}"
+
+    return sentences(hypothesis, rule)
 
 
 def difference(distribution: Distribution, ours: Array, theirs: Array) -> Array:

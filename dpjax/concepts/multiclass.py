@@ -10,8 +10,8 @@ from jax import Array
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
-from dpjax.concepts.hypothesis import Hypothesis, sentences
-from dpjax.concepts.labelings import difference, labels_of, of_labels
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.labelings import difference, in_words, labels_of, of_labels
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import class_matrix
@@ -95,15 +95,7 @@ class Multiclass:
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        if hypothesis.concept.shape[1] == 2:
-            return sentences(hypothesis, lambda words: f"row {wide.decode(words)} of the matrix")
-        rows = {tuple(row): number for number, row in enumerate(self.matrix().tolist())}
-
-        def said(words: np.ndarray) -> str:
-            labels = tuple(words[: self.width].tolist())
-            return f"row {rows[labels]} of the matrix" if labels in rows else f"labels {_listed(labels)}"
-
-        return sentences(hypothesis, said)
+        return in_words(hypothesis, self.matrix())
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the elements with another label, exactly, in units of the distribution: ``uint64[k]`` (64-bit types
@@ -133,8 +125,3 @@ class Multiclass:
     def growth(self, elements: int) -> int:
         """An upper bound of the ways in which the class labels ``elements`` elements."""
         return min(self.size, self.labels ** min(elements, 62))
-
-
-def _listed(labels: tuple[int, ...]) -> str:
-    shown = ", ".join(map(str, labels[:16]))
-    return shown + f" and {len(labels) - 16} more" * (len(labels) > 16)

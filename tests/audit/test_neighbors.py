@@ -80,6 +80,6 @@ def test_audits_tell_how_much_is_done():
     target = audit.from_function(lambda data, seed: data + seed % 2, claim(1.0, 0.1), [(0, 1)])
     for sequential in (False, True):
         audit.statistical(target, Privacy(1.0, 0.1), trials=5000, sequential=sequential, watch=watch)
-        assert told[0] == (0, 10000, "runs") and told[-1][0] == told[-1][1]
+        assert told[0] == (0, 11000, "runs") and told[-1][0] == told[-1][1]
         assert [done for done, *_ in told] == sorted(done for done, *_ in told)
         told.clear()

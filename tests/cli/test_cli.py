@@ -166,6 +166,16 @@ def test_bad_numbers_and_names(tmp_path, capsys, flags, words):
     assert not (tmp_path / "new").exists()
 
 
+def test_flags_and_commands_that_do_not_exist(capsys):
+    assert cli.main(["chek", "mine:f"]) == 2
+    assert "did you mean check" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["check", "mine:f", "--epsilon=1"])
+    said = capsys.readouterr()
+    assert "check has no --epsilon; these commands have it:" in said.err and "audit" in said.err
+    assert "dpjax ask" not in said.out + said.err, "no list of other commands' flags"
+
+
 def test_misspelt_key_in_toml(tmp_path, capsys):
     path = tmp_path / "bad.toml"
     start = '[task]\nconcepts = "Points(9)"\n[learners]\nkln = "KLN"\n'

@@ -40,8 +40,10 @@ def test_predictions_are_the_bits_of_the_labels():
     assert np.array_equal(found[:, :3] @ [1, 2, 4], MATRIX[3]) and np.array_equal(found[:, 3:] @ [1, 2, 4], MATRIX[8])
     outside = CLASS.of_labels(jnp.asarray(MATRIX[[3, 8]]), jnp.zeros(2, jnp.int32))
     assert np.array_equal(CLASS.predict(outside, x), found)
-    assert CLASS.describe(outside) == ["row 3 of the matrix", "row 8 of the matrix"]
-    assert "labels" in CLASS.describe(CLASS.of_labels(jnp.full((1, 7), 5), jnp.zeros(1, jnp.int32)))[0]
+    said = [f"row {row} of the matrix, labels {', '.join(map(str, MATRIX[row]))}" for row in (3, 8)]
+    assert CLASS.describe(outside) == said == CLASS.describe(rows(3, 8))
+    fives = CLASS.of_labels(jnp.full((1, 7), 5), jnp.zeros(1, jnp.int32))
+    assert CLASS.describe(fives) == ["labels 5, 5, 5, 5, 5, 5, 5"]
 
 
 def test_numbers_that_are_no_label_become_zero():

@@ -239,22 +239,24 @@ class Machine:
 
     def _check_repeats(self, seen: Features, key: Array, data: Any, both: Any) -> None:
         """Raises InputError for a target that is not repeatable: reruns it, and retraces it if the program differs."""
-        program, count = _program, self.training
-        if self.target.host:
-            count = min(count, _REPEATED)
-        else:
+        program, count = _program, repeats(self.target, self.training)
+        if not self.target.host:
             anew = jax.jit(lambda *given, **how: _traced(*given, **how), static_argnames=_STATIC)
             given = key, data, both, jnp.uint32(0), self.plan
             texts = [one.lower(*given, **self.how).as_text().partition("\n")[2] for one in (_program, anew)]
             same = texts[0] == texts[1] and "callback" not in texts[0]  # the text does not show host code
             program = _program if same else anew
-        self.work.more(count)
         if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count, 0).code):
             raise InputError(
                 "target", "a pure function: the same randomness, the same output", "two different outputs",
                 "draw all randomness from the seed or generator that it takes" if self.target.host
                 else "draw all randomness from the key",
             )  # fmt: skip
+
+
+def repeats(target: Target, training: int) -> int:
+    """How many of the training runs are made twice to see that the randomness that is given determines outputs."""
+    return min(training, _REPEATED if target.host else training) * target.repeatable
 
 
 def _padded(rows: np.ndarray, count: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from dpjax.audit.outputs.laws import of_samples, swapped
 from dpjax.audit.report import Report
 from dpjax.audit.sampling.allotment import MAIN, Marks, Posed, Sizes, allotted, answered, bet_on, corrections
 from dpjax.audit.sampling.choices import choose
-from dpjax.audit.sampling.machine import Machine
+from dpjax.audit.sampling.machine import Machine, repeats
 from dpjax.audit.sampling.questions import Question, asked
 from dpjax.audit.sampling.results import Result
 from dpjax.audit.sampling.thresholds import Aim
@@ -81,7 +81,8 @@ def statistical(
     kept = min(compared, _KEPT) if search else compared
     training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * kept) // kept)
     fresh = max(trials - training * kept - rows * compared, 100)
-    work = Work(watch, 2 * (rows * compared + training * kept + fresh))
+    again = repeats(target, training) + repeats(target, rows) * bool(search)
+    work = Work(watch, 2 * (rows * compared + training * kept + fresh) + again)
     if search:
         screen = Machine(target, privacy, seed, rows, rows, bitwise, "screening", work)
         pairs = _screened(screen, pairs, rows, claim)

@@ -85,15 +85,15 @@ class Estimate:
     """Lines about one task: its size and estimated time, then a line every 30 seconds.
 
     A callback (done, total, unit), called with done = 0 first and after each chunk. The estimate is printed after two
-    chunks (the first may include compilation) or a third of the work. As a context manager it also prints during chunks
-    longer than 30 seconds. say: receives the lines, by default the logger ``dpjax``.
+    chunks (the first may include compilation) or a third of the work, and again if the work grows. As a context manager
+    it also prints during chunks longer than 30 seconds. say: receives the lines, by default the logger ``dpjax``.
     """
 
     def __init__(self, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic):
         self._say = LOG.info if say is None else say
         self._clock, self._begin, self._told = clock, clock(), clock()
         self._last, self._done, self._total, self._what = self._begin, 0.0, 0.0, "units"
-        self._asked, self._chunks, self._fastest, self._announced = 0.0, 0, math.inf, False
+        self._announced, self._chunks, self._fastest = 0.0, 0, math.inf
         self._stop, self._thread = threading.Event(), threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> "Estimate":
@@ -107,15 +107,14 @@ class Estimate:
     def __call__(self, done: float, total: float, what: str) -> None:
         """Reports progress if a line is due."""
         now = self._clock()
-        if not done:
-            self._asked = total
         if done > self._done:
             self._fastest = min(self._fastest, (now - self._last) / (done - self._done))
             self._chunks += 1
         self._last, self._done, self._total, self._what = now, done, total, what
-        if not self._announced and (self._chunks > 1 or 3 * done >= total):
-            self._announced, self._told = True, now
-            self._say(f"{self._asked:.0f} {what}, {_about(now - self._begin + self._fastest * (total - done))}")
+        if (self._chunks > 1 or 3 * done >= total) and total > self._announced:
+            known = f"{total - self._announced:.0f} more, {total:.0f}" if self._announced else f"{total:.0f}"
+            self._announced, self._told = total, now
+            self._say(f"{known} {what}, {_about(now - self._begin + self._fastest * (total - done))}")
         self._tell(now)
 
     def _beat(self) -> None:

@@ -135,6 +135,15 @@ def test_short_work_is_announced_too():
     assert lines == ["7 databases, a few seconds"]
 
 
+def test_work_that_grows_is_announced_again():
+    lines, clock = [], Clock()
+    tell = Estimate(lines.append, clock)
+    for done, total in ((0, 100), (50, 100), (60, 150), (150, 150)):
+        tell(done, total, "runs")
+        clock.now += 10
+    assert lines == ["100 runs, about 20 s", "50 more, 150 runs, about 38 s"]
+
+
 def test_a_chunk_that_lasts_is_reported_from_beside():
     lines, clock = [], Clock()
     with Estimate(lines.append, clock) as tell:

@@ -208,9 +208,11 @@ def test_what_sentences_say():
         return concepts.describe(Hypothesis.of(jnp.asarray(wide.encode([number]))))[0]
 
     assert of(Thresholds(Domain(9)), 4) == "1 iff x <= 4" and of(Points(Domain(9)), 4) == "1 iff x = 4"
-    assert of(Parities(5), 6) == "<a, x> mod 2 for a = 6" and of(MATRIX, 2) == "row 2 of the matrix"
+    assert of(Parities(5), 6) == "<a, x> mod 2 for a = 6" and of(MATRIX, 2).startswith("row 2 of the matrix, labels ")
     assert of(Conjunctions(3), 0b100_001) == "1 iff not x0 and x2" and of(Conjunctions(3), 0) == "1 everywhere"
     assert of(Disjunctions(3), 0b010_100) == "1 iff x1 or not x2" and of(Disjunctions(3), 0) == "0 everywhere"
+    assert of(Finite.of([[0, 1, 1], [1, 1, 0]]), 1) == "row 1 of the matrix, labels 110"
+    assert of(Finite.of([[0] * 40]), 0).endswith(f"labels {'0' * 32} and 8 more")
     x = jnp.asarray([[i] for i in range(8)], jnp.uint32)
     label = Conjunctions(3).predict(Hypothesis.of(jnp.asarray(wide.encode([0b100_001]))), x)[:, 0]
     assert label.tolist() == [not i & 1 and bool(i & 4) for i in range(8)]
