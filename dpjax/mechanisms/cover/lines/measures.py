@@ -27,10 +27,12 @@ class Grid:
     """Lines across {0, ..., d}^2: slopes in units of 2**-bits, t in the same unit, from ``first`` to ``last`` + 1.
 
     words: the 64-bit words of an integer. No number is above 2**(64 words - 3).
+    dropped: how many bits fewer there are than the words hold, for small lattices whose lines can be listed.
     """
 
     d: int
     words: int
+    dropped: int = 0
 
     @staticmethod
     def fine(d: int) -> "Grid":
@@ -47,8 +49,8 @@ class Grid:
 
     @property
     def bits(self) -> int:
-        """As many as the words hold."""
-        return 64 * self.words - 4 - (self.d - 1).bit_length()
+        """As many as the words hold, less those that are dropped."""
+        return 64 * self.words - 4 - (self.d - 1).bit_length() - self.dropped
 
     @property
     def first(self) -> int:

@@ -62,8 +62,13 @@ def log_sum(logs: Array) -> Array:
     At least one entry is finite. The relative error of the sum is 2**-64 times the number of entries, plus rounding.
     """
     top = jnp.max(logs)
-    exact = jnp.exp(logs - top) * _UNITS
+    return top + jnp.log(unit_sum(jnp.exp(logs - top)))
+
+
+def unit_sum(parts: Array) -> Array:
+    """The sum over all axes, ``float64[]``, of numbers in [0, 1], as in `log_sum`."""
+    exact = parts * _UNITS
     units = jnp.floor(exact)
     rest = jnp.floor((exact - units) * _UNITS)
-    whole, parts = (jnp.sum(part.astype(jnp.int64)).astype(jnp.float64) for part in (units, rest))
-    return top + jnp.log((whole + parts / _UNITS) / _UNITS)
+    whole, part = (jnp.sum(one.astype(jnp.int64)).astype(jnp.float64) for one in (units, rest))
+    return (whole + part / _UNITS) / _UNITS
