@@ -1,0 +1,249 @@
+"""Boxes of pairs of lines: two slopes and two values of t, with upper bounds of the weight of all their points.
+
+A lower line has the wedge above it, an upper line below it. Lines have three kinds: flat ones in chart 0, and in chart
+1 those of slopes s >= 0 and s < 0, for which "above" means x - s y < t and x - s y >= t. So every line that is not
+vertical has one place, and a box of two lines has one of nine kinds.
+
+In a box, t is sheared: it is the t of the line plus s times a coordinate of the pivot of a node, so that a box of small
+sides has lines that are close to each other near the pivot. A sheared t is whole, and has all its lattice points.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax.core.integers import clip, constant, integers, minimum, stack, where, widened, words_of
+from dpjax.mechanisms.cover.lines.cuts import affine
+from dpjax.mechanisms.cover.lines.envelope import slackened
+from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
+from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
+from dpjax.mechanisms.cover.slabs.ordered import Ordered
+from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
+
+CHARTS = np.array([0, 1, 1], np.int32)
+LOWEST, HIGHEST = np.array([-1, 0, -1]), np.array([1, 1, 0])
+"""The slopes of the three kinds, from the first up to but not including the second."""
+ABOVE = np.array([[True, False, True], [False, True, False]])
+"""Whether a lower line, and an upper line, of each kind keeps the values from t on."""
+MEASURE: Any = Kinematic(margin=0.0)
+_FRACTION = 30
+_DEVIATIONS = 3  # rows of a box are within so many mean deviations of their mean, when sides are compared
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes of one node each. node: ``int32[...]``. kind: ``int32[..., 2]``, of the lower and of the upper line.
+
+    low, high: ``integers[..., 2, 2]``, {low, ..., high - 1} of (s, sheared t) of both lines.
+    """
+
+    node: Array
+    kind: Array
+    low: Any
+    high: Any
+
+    @staticmethod
+    def roots(grid: Grid, nodes: Nodes) -> "Boxes":
+        """The nine boxes of all lines for each node, ``[9 nodes]``."""
+        kinds = np.array(list(product(range(3), repeat=2)), np.int32)
+        count, words = nodes.exists.shape[0], grid.words
+        ends = [integers((side[kinds].astype(object) << grid.bits), words) for side in (LOWEST, HIGHEST)]
+        pivots = nodes.pivot[:, CHARTS[kinds]]  # uint64[nodes, 9, 2]
+        shifts = [part * _unsigned(pivots, words) for part in (_tiled(ends[0], count), _tiled(ends[1] - 1, count))]
+        least = minimum(*shifts) + grid.first
+        most = where(shifts[0] < shifts[1], shifts[1], shifts[0]) + (grid.last + 2)
+        low = stack([_tiled(ends[0], count), least], -1)
+        high = stack([_tiled(ends[1], count), most], -1)
+        node = jnp.repeat(jnp.arange(count, dtype=jnp.int32), len(kinds))
+        flat = jax.tree.map(lambda part: part.reshape(-1, 2, 2), (low, high))
+        return Boxes(node, jnp.tile(jnp.asarray(kinds), (count, 1)), *flat)
+
+    @staticmethod
+    def point(node: Array, kind: Array, at: Any) -> "Boxes":
+        """The boxes of one point each."""
+        return Boxes(node, kind, at, at + 1)
+
+    def halves(self, axis: Array, middle: Any) -> tuple["Boxes", "Boxes"]:
+        """The parts of a box below ``middle`` along an axis, 0 to 3 in the order of low, and from there on."""
+        here = (jnp.arange(4, dtype=jnp.int32) == axis).reshape(2, 2)
+        return replace(self, high=where(here, middle, self.high)), replace(self, low=where(here, middle, self.low))
+
+    def log_points(self) -> Array:
+        """The log of the number of lattice points of one box, ``float64[]``."""
+        return jnp.sum(jnp.log((self.high - self.low).astype(jnp.float64)))
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Bound:
+    """log: ``float64[]``, more than the `weight` of each point of a box, also with the rounding of both.
+
+    axis: ``int32[]`` and middle: ``integers[]``, where to split the box: low < middle < high for more than one point.
+    """
+
+    log: Array
+    axis: Array
+    middle: Any
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Scene:
+    """What the weights of boxes depend on: rows, nodes with their widths ``[k, m]``, and a `pairs.reachable` score."""
+
+    rows: Ordered
+    nodes: Nodes
+    widths: Widths
+    score: Score
+
+    @staticmethod
+    def of(rows: Ordered, nodes: Nodes, score: Score) -> "Scene":
+        """With the widths of all nodes."""
+        return Scene(rows, nodes, jax.lax.map(lambda node: Widths.of(rows, node), nodes), score)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """One line of a box against all rows: which are surely inside and outside, and what tells where to split."""
+
+    inside: Array
+    outside: Array
+    distance: Array  # float64[m], of each row from the pivot, as a part of d
+    place: Any  # integers[m], the t that passes through the row in the middle of the slopes, less the lowest t
+
+
+def _sides(grid: Grid, scene: Scene, node: Nodes, line: int, box: Boxes) -> _Sides:
+    chart, above = jnp.asarray(CHARTS)[box.kind[line]], jnp.asarray(ABOVE[line])[box.kind[line]]
+    pivot, slope = node.pivot[chart], scene.rows.points[chart]
+    offset = widened(scene.rows.points[1 - chart], grid.words) << grid.bits
+    after = slope >= pivot
+    away = jnp.where(after, slope - pivot, pivot - slope)
+    across = _unsigned(away, grid.words)[:, None]
+    first, low, last, high = box.low[line, 0], box.low[line, 1], box.high[line, 0] - 1, box.high[line, 1]
+    most = affine(offset, across, where(after, first[None], -last[None])[None])
+    least = affine(offset, across, where(after, last[None], -first[None])[None])
+    over, under = least >= high - 1, most < low
+    middle = clip(least + ((most - least) >> 1), low, high - 1) - low
+    distance = away.astype(jnp.float64) * (1.0 / grid.d)
+    return _Sides(jnp.where(above, over, under), jnp.where(above, under, over), distance, middle)
+
+
+def _between(grid: Grid, scene: Scene, box: Boxes) -> tuple[tuple[_Sides, _Sides], Array]:
+    """Both lines of a box, and the rows that are in some of its wedges, ``bool[m]``."""
+    node = scene.nodes.at(box.node)
+    lower, upper = (_sides(grid, scene, node, line, box) for line in range(2))
+    x = scene.rows.points[0]
+    return (lower, upper), (node.first <= x) & (x <= node.last) & ~(lower.outside | upper.outside)
+
+
+def pair_sums(grid: Grid, scene: Scene, box: Boxes) -> Sums:
+    """`pairs.sums` at least as large as those of each point of a box: the exact ones of a box of one point."""
+    return _pair_sums(scene, box, *_between(grid, scene, box))
+
+
+def _pair_sums(scene: Scene, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> Sums:
+    """Of the targets that may be in a wedge, and of the others that surely are, as far as the lines decide."""
+    widths = jax.tree.map(lambda part: part[box.node], scene.widths)
+    surely = sides[0].inside & sides[1].inside
+    return sums(widths, may & scene.rows.target, may & surely & scene.rows.other, scene.score)
+
+
+def weight(grid: Grid, scene: Scene, box: Boxes) -> Array:
+    """The log of density times the sum over (a, b) of a box of one point, ``float64[]``."""
+    return pair_sums(grid, scene, box).log_total(scene.score.coefficient) + log_peak(grid, box)
+
+
+def bound(grid: Grid, scene: Scene, box: Boxes) -> Bound:
+    """The bound of one box. It takes O(n) steps."""
+    sides, may = _between(grid, scene, box)
+    log = _pair_sums(scene, box, sides, may).log_total(scene.score.coefficient) + log_peak(grid, box)
+    log = jnp.where(_meets(grid, scene, box), slackened(log), -jnp.inf)
+    real = scene.rows.target | scene.rows.other
+    return Bound(log, *_split(grid, box, sides, may & real))
+
+
+def log_peak(grid: Grid, box: Boxes) -> Array:
+    """The largest log-density of both lines of a box, ``float64[]``."""
+    logs = []
+    for line in range(2):
+        slope = clip(constant(0, box.low), box.low[line, 0], box.high[line, 0] - 1)
+        logs.append(MEASURE.log_density(grid, jnp.int32(0), slope[None]))
+    return logs[0] + logs[1]
+
+
+def unsheared(grid: Grid, scene: Scene, box: Boxes, at: Any) -> Any:
+    """t of both lines at a point ``integers[2, 2]`` of a box, ``integers[2]``."""
+    pivot = scene.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]]
+    return at[:, 1] - at[:, 0] * _unsigned(pivot, grid.words)
+
+
+def on_grid(grid: Grid, t: Any) -> Array:
+    """Whether the base measure has the lines of both t, ``bool[]``."""
+    return jnp.all((t >= grid.first) & (t <= grid.last + 1))
+
+
+def _meets(grid: Grid, scene: Scene, box: Boxes) -> Array:
+    """Whether some point of the box may be `on_grid`."""
+    pivot = _unsigned(scene.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]], grid.words)
+    ends = [side * pivot for side in (box.low[:, 0], box.high[:, 0] - 1)]
+    swapped = ends[1] < ends[0]
+    least, most = where(swapped, ends[1], ends[0]), where(swapped, ends[0], ends[1])
+    highest, lowest = box.high[:, 1] - 1 - least, box.low[:, 1] - most
+    return jnp.all((highest >= grid.first) & (lowest <= grid.last + 1))
+
+
+def _split(grid: Grid, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> tuple[Array, Any]:
+    """The line that leaves more rows undecided is split: across s if they move more with s than they are apart in t.
+
+    t is split at the mean of the undecided rows, s in the middle. Numbers are sums of integers, so that padding changes
+    no bit.
+    """
+    unit, found = 2.0**_FRACTION, []
+    for line, side in enumerate(sides):
+        unsure = may & ~side.inside
+        count = jnp.sum(unsure, dtype=jnp.int64)
+        some = jnp.maximum(count, 1)
+
+        def mean(parts: Array, unsure: Array = unsure, some: Array = some) -> Array:
+            return jnp.sum(jnp.where(unsure, (parts * unit).astype(jnp.int64), 0)) // some
+
+        extent = box.high[line] - box.low[line]
+        wide, high = (extent[i].astype(jnp.float64) for i in range(2))
+        place = side.place.astype(jnp.float64) / high
+        center = mean(place)
+        apart = mean(jnp.abs(place - center.astype(jnp.float64) / unit)).astype(jnp.float64) / unit
+        moved = mean(side.distance).astype(jnp.float64) / unit * grid.d * wide
+        along = (moved > jnp.minimum(1.0, _DEVIATIONS * apart) * high) & (wide > 1)
+        by_slope = along | (high < 2)
+        part = jnp.where(by_slope | (count == 0), jnp.int64(1 << (_FRACTION - 1)), center)
+        low, size = (where(by_slope, side_[0], side_[1]) for side_ in (box.low[line], extent))
+        middle = clip(low + _part(size, part), low + 1, low + size - 1)
+        found.append((count, 2 * line + jnp.where(by_slope, 0, 1).astype(jnp.int32), middle, jnp.all(extent == 1)))
+    (one, first, at, alone), (two, second, there, _) = found
+    upper = (two > one) | alone
+    return jnp.where(upper, second, first), where(upper, there, at)
+
+
+def _part(size: Any, part: Array) -> Any:
+    """size part / 2**30, rounded down, for 0 <= part <= 2**30."""
+    above = size >> _FRACTION
+    rest = size - (above << _FRACTION)
+    unsigned = _unsigned(part.astype(jnp.uint64), words_of(size))
+    return above * unsigned + ((rest * unsigned) >> _FRACTION)
+
+
+def _unsigned(values: Array, words: int) -> Array:
+    """``uint64`` factors as products of integers of so many words take them."""
+    return values.astype(jnp.int64) if words == 1 else values
+
+
+def _tiled(value: Any, count: int) -> Any:
+    return jax.tree.map(lambda part: jnp.tile(part[None], (count, *[1] * part.ndim)), value)
