@@ -37,6 +37,7 @@ class Nodes:
         real = jnp.arange(x.shape[0], dtype=jnp.int32) < rows.real
 
         def one(first: Array, last: Array, exists: Array, may_split: bool) -> Nodes:
+            first, last = jnp.where(exists, first, jnp.uint64(0)), jnp.where(exists, last, jnp.uint64(0))
             within = real & (first <= x) & (x <= last)
             before, count = (jnp.sum(part, dtype=jnp.int32) for part in (real & (x < first), within))
             place = jnp.minimum(before + count // 2, x.shape[0] - 1)
