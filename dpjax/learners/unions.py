@@ -53,7 +53,7 @@ class UnionLearner(CoveringPlane):
 
     Args:
       rounds, noisy: see `Covering`.
-      concepts: unions of triangles; their number is the default of k.
+      concepts: unions of triangles; their number is the default of k, times that of pieces of the family for each.
       k: the largest number of pieces of a target, None for that of ``concepts``.
       directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
       family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges.
@@ -89,8 +89,12 @@ class UnionLearner(CoveringPlane):
 
     @property
     def members(self) -> int:
-        """The number of pieces of a target, k."""
-        return self.k or self.concepts.triangles
+        """The number of pieces of a target, k: those that a triangle needs, for each."""
+        return self.k or self._enough
+
+    @property
+    def _enough(self) -> int:
+        return self.concepts.triangles * getattr(self.functions, "per_triangle", 1)
 
     @property
     def functions(self) -> Any:
@@ -137,7 +141,7 @@ class UnionLearner(CoveringPlane):
         of pieces of the class, and for an estimate that is too small for these numbers, in case no n is given.
         """
         self.require_complete()
-        pieces = self.concepts.triangles
+        pieces = self._enough
         if self.members < pieces:
             expected = f"at least {pieces}: the theorem is for targets of at most k pieces"
             advice = f"leave it out for the theorem, or use a class of {self.members} pieces"

@@ -31,7 +31,8 @@ class Planar(Protocol):
 
     Optional attributes. ``complete`` (bool): whether for every intersection of ``edges`` halfplanes some functions have
     the same rows of the grid, at least 1 / ``size`` of the measure; False by default. Theorems for all distributions
-    need it. ``most_rows`` (int): the most rows of a selection.
+    need it. ``per_triangle`` (int): ``complete`` is then about triangles, and each is a union of so many sets that have
+    such functions; 1 by default. ``most_rows`` (int): the most rows of a selection.
     """
 
     @property

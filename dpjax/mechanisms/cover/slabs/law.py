@@ -1,7 +1,7 @@
 """The law of the wedge that a selection draws."""
 
 from dataclasses import dataclass, field
-from itertools import product
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,12 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
-from dpjax.core.integers import integers, words_of
+from dpjax.core.integers import integers
 from dpjax.laws.base import Law, Support
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, HIGHEST, LOWEST, MEASURE
-from dpjax.mechanisms.cover.slabs.wedges import SlabWedges, of_parts, select_wedge
+from dpjax.mechanisms.cover.slabs.boxes import HIGHEST, LOWEST, MEASURE
+from dpjax.mechanisms.cover.slabs.selection import of_parts, select_wedge
 
 _MOST = 2**20
 
@@ -26,6 +26,8 @@ _MOST = 2**20
 class WedgeLaw(Law):
     """The law of `select_wedge`: a wedge with mass proportional to mu(h) exp(coefficient q(h)). Fields: its arguments.
 
+    family: a `wedges.SlabWedges`.
+
     On a small grid with few ``bits`` its outcomes can be listed. Otherwise the lattice has 2^40 or more slopes, and the
     law is known up to a constant, like `lines.rejection.CutLaw`.
     """
@@ -34,7 +36,7 @@ class WedgeLaw(Law):
     target: Array
     other: Array
     score: Score
-    family: SlabWedges = field(metadata={"static": True})
+    family: Any = field(metadata={"static": True})
 
     def __post_init__(self):
         if isinstance(self.score, Score) and type(self.score) is not Score:
@@ -60,9 +62,8 @@ class WedgeLaw(Law):
         """The log mass, ``float64[]``; InputError if there are more than 2**20 outcomes."""
         listed = self._listed(_MOST)
         if listed is None:
-            raise InputError(
-                "law", "one with few outcomes", repr(self.family), "compare `log_weight` of two wedges, or use fewer bits"
-            )
+            advice = "compare `log_weight` of two wedges, or use fewer bits"
+            raise InputError("law", "one with few outcomes", repr(self.family), advice)
         with jax.enable_x64(True):
             total = jax.scipy.special.logsumexp(jax.lax.map(self.log_weight, listed, batch_size=1024))
             return self.log_weight(outcome) - total
@@ -85,7 +86,7 @@ class WedgeLaw(Law):
             return listed_wedges(self.family)
 
 
-def lines_of(family: SlabWedges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def lines_of(family: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Host: kind, slope and t of all lines of a coarse family, ``[L]`` each, in units of its grid."""
     grid, one = family.grid, 1 << family.grid.bits
     kinds = [np.full((HIGHEST[kind] - LOWEST[kind]) * one, kind) for kind in range(3)]
@@ -95,7 +96,7 @@ def lines_of(family: SlabWedges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.repeat(kind, len(t)), np.repeat(slope, len(t)), np.tile(t, len(kind))
 
 
-def listed_wedges(family: SlabWedges) -> Cut:
+def listed_wedges(family: Any) -> Cut:
     """All wedges of a coarse family, each leaf ``[outcomes, 4, ...]``; 64-bit types enabled."""
     kind, slope, t = lines_of(family)
     pairs = np.array([(a, b) for a in range(family.d + 1) for b in range(a, family.d + 1)], np.uint64)

@@ -15,10 +15,10 @@ from jax import Array
 from dpjax.core.integers import widened
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.sweep import below
+from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Spans, Widths
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.recurrences import decayed
-from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles.corners import unit_sum
 
 

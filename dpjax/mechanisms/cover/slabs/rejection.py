@@ -19,7 +19,7 @@ from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.lines.sweep import below
-from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Scene, bound, log_peak, on_grid, unsheared, weight
+from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Scene, bound, on_grid, unsheared, weight
 
 _KINDS = 9
 

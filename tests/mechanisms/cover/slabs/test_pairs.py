@@ -10,7 +10,7 @@ import pytest
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
-from dpjax.mechanisms.cover.slabs.pairs import draw_pair, reachable, sums
+from dpjax.mechanisms.cover.slabs.pairs import reachable, sums
 
 
 @partial(jax.jit, static_argnames=("d", "depth"))

@@ -1,0 +1,94 @@
+"""The family of slab wedges: its size, how lines on its lattice divide a grid, pieces of triangles, learners."""
+
+from itertools import combinations, product
+from math import exp
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax.concepts.unions import Unions
+from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.learners.unions import UnionLearner
+from dpjax.mechanisms.cover.lines.halfplanes import Planar
+from dpjax.mechanisms.cover.score import Gained, Score
+from dpjax.mechanisms.cover.slabs.law import WedgeLaw, lines_of
+from dpjax.mechanisms.cover.slabs.rejection import Sizes
+from dpjax.mechanisms.cover.slabs.wedges import SlabWedges
+
+BUDGET, GOAL = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+
+
+@pytest.mark.parametrize(("d", "nats"), [(63, 51), (1023, 79), (2**20, 148), (2**64 - 1, 453)])
+def test_nats(d, nats):
+    family = SlabWedges(d)
+    assert isinstance(family, Planar) and family.complete
+    assert family.log_cost == pytest.approx(nats, abs=0.6)
+    assert family.size == pytest.approx(exp(family.log_cost))
+
+
+def lower(points, d):
+    """The rows on or above a line that is not vertical, in all ways: lines turn about a point of two, or are steep."""
+    x, y = points.T
+    found = {tuple(y >= height) for height in range(d + 2)}
+    for (one, up), (two, other) in combinations(points.tolist(), 2):
+        if one != two:
+            value = ((y - up) * (two - one) - (x - one) * (other - up)) * np.sign(two - one)
+            for end, before in product(range(d + 2), (False, True)):
+                found.add(tuple((value > 0) | ((value == 0) & ((x < end) == before))))
+    for column, height, right in product(range(d + 1), range(d + 2), (False, True)):
+        found.add(tuple(((x > column) if right else (x < column)) | ((x == column) & (y >= height))))
+    return found
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_every_way_that_a_line_divides_a_grid_has_its_mass(d):
+    bits = 2 * (d - 1).bit_length() + 6  # as few as `Grid.exact` allows
+    family = SlabWedges(d, bits)
+    assert family.complete
+    kind, slope, t = lines_of(family)
+    points = np.array(list(product(range(d + 1), repeat=2)))
+    charts, above = np.array([0, 1, 1])[kind], np.array([True, False, True])[kind]
+    pattern = np.zeros(len(kind), int)
+    for i, point in enumerate(points):
+        value = (point[1 - charts] << bits) - slope * point[charts]
+        pattern += ((value >= t) == above) << i
+    mass = np.bincount(pattern, (1 + (slope / 2.0**bits) ** 2) ** -1.5, 2 ** len(points))
+    mass /= mass.sum()
+    assert mass[mass > 0].min() >= 1 / (189.75 * d**4)
+    ways = {tuple(((number >> np.arange(len(points))) & 1).astype(bool)) for number in np.flatnonzero(mass)}
+    assert ways == lower(points, d)
+
+
+def test_a_triangle_costs_two_wedges():
+    learner = UnionLearner(Unions(1023, 3), family=SlabWedges(1023))
+    assert learner.members == 6
+    rows = learner.sample_size(BUDGET, GOAL)
+    assert 2e5 < rows < 2e6
+    with pytest.raises(NoTheoremError, match="at least 6"):
+        UnionLearner(Unions(1023, 3), k=5, family=SlabWedges(1023)).sample_size(BUDGET, GOAL)
+    with pytest.raises(NoTheoremError, match="complete"):
+        UnionLearner(Unions(1023, 3), family=SlabWedges(1023, bits=8)).sample_size(BUDGET, GOAL)
+
+
+def test_mistakes_of_users():
+    with pytest.raises(InputError, match="bits"):
+        SlabWedges(1023, bits=8).size  # noqa: B018
+    with pytest.raises(InputError, match="boxes"):
+        Sizes(boxes=10)
+    x, some = np.zeros((2, 2), np.int32), np.array([True, False])
+    with pytest.raises(InputError, match="score"):
+        SlabWedges(7).select(jax.random.key(0), x, some, ~some, Gained(np.float32(1), np.float32(1)))
+
+
+def test_a_law_that_can_be_listed():
+    family = SlabWedges(1, bits=0)
+    x, target = np.array([[0, 1], [1, 0], [1, 1]], np.int32), np.array([True, False, True])
+    law = WedgeLaw(x, target, ~target, Score.of(1.0, 1, 0.5), family)
+    support = law.support(2000)
+    assert support.size == 20**2 * 3 and law.support(1000) is None
+    np.testing.assert_allclose(np.exp(np.asarray(support.log_mass)).sum(), 1)
+    hit = np.asarray(jax.vmap(lambda cut: family.hits(cut, x))(support.outcomes))
+    best = hit[np.argmax(support.log_mass)]
+    assert best[0] and best[2] and not best[1]
