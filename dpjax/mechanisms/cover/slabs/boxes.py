@@ -24,7 +24,7 @@ from dpjax.mechanisms.cover.lines.envelope import slackened
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
-from dpjax.mechanisms.cover.slabs.ordered import Ordered
+from dpjax.mechanisms.cover.slabs.ordered import BLOCK, Ordered
 from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
 
 CHARTS = np.array([0, 1, 1], np.int32)
@@ -104,6 +104,12 @@ class Scene:
     widths: Widths
     score: Score
 
+    @property
+    def rounding(self) -> Array:
+        """More than the rounding error of a `pairs.sums`, ``float64[]``, see there."""
+        n = self.rows.real.astype(jnp.float64)
+        return 2.0**-50 * (n + 1) * (1 + n / BLOCK)
+
     @staticmethod
     def of(rows: Ordered, nodes: Nodes, score: Score) -> "Scene":
         """With the widths of all nodes."""
@@ -165,7 +171,8 @@ def bound(grid: Grid, scene: Scene, box: Boxes) -> Bound:
     """The bound of one box. It takes O(n) steps."""
     sides, may = _between(grid, scene, box)
     log = _pair_sums(scene, box, sides, may).log_total(scene.score.coefficient) + log_peak(grid, box)
-    log = jnp.where(_meets(grid, scene, box), slackened(log), -jnp.inf)
+    some = (log > -jnp.inf) & _meets(grid, scene, box)
+    log = jnp.where(some, slackened(jnp.where(some, log, 0.0)) + scene.rounding, -jnp.inf)
     real = scene.rows.target | scene.rows.other
     return Bound(log, *_split(grid, box, sides, may & real))
 

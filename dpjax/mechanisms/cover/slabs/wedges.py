@@ -14,7 +14,6 @@ from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
-from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS
 from dpjax.mechanisms.cover.triangles.strips import all_hit
 
 _USUAL = Sizes()
@@ -43,7 +42,7 @@ class SlabWedges:
     """The cuts of a wedge, see `Planar`: from a on, up to b, above the lower line and below the upper one."""
     per_triangle: ClassVar[int] = 2
     """How many members a triangle needs, see `Planar`."""
-    most_rows: ClassVar[int] = MOST_ROWS
+    most_rows: ClassVar[int] = 2**20
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)

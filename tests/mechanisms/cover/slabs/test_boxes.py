@@ -98,6 +98,7 @@ def test_bounds_are_above_exact_weights(d):
             t, log, exact = on_host(t), np.asarray(found.log), np.asarray(exact)
             seen = exists & (t >= grid.first).all(1) & (t <= grid.last + 1).all(1)
             assert (log >= exact)[seen].all()
+            assert not np.isnan(log).any() and np.isneginf(log[~exists]).all()
             for i in np.flatnonzero(seen)[: 4 if step % 10 == 0 else 0]:
                 slopes = at[i, :, 0]
                 wanted = expected(grid, points, role, nodes, node[i], np.asarray(kind)[i], slopes, t[i])
