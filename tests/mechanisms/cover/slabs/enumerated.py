@@ -1,6 +1,5 @@
 """Laws of slab wedges on small lattices by enumeration, in NumPy; instances; and draws to compare with them."""
 
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +8,8 @@ import numpy as np
 from dpjax.mechanisms.cover.lines.cuts import cut_hits
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
-from dpjax.mechanisms.cover.slabs.wedges import SlabWedges, select_wedge
+from dpjax.mechanisms.cover.slabs.selection import select_wedge
+from dpjax.mechanisms.cover.slabs.wedges import SlabWedges
 
 D, ROWS = 5, 6
 FAMILY = SlabWedges(D, bits=2, sizes=Sizes(boxes=256, batch=4, depth=2))
@@ -91,6 +91,3 @@ def draws(run, seed, count, many=512):
         number[tuple(PAIRS.T)] = np.arange(len(PAIRS))
         made.append((*place, number[a.astype(int), b.astype(int) - 1], steps))
     return [np.concatenate(column) for column in zip(*made, strict=True)]
-
-
-partial  # noqa: B018

@@ -91,4 +91,4 @@ def test_a_law_that_can_be_listed():
     np.testing.assert_allclose(np.exp(np.asarray(support.log_mass)).sum(), 1)
     hit = np.asarray(jax.vmap(lambda cut: family.hits(cut, x))(support.outcomes))
     best = hit[np.argmax(support.log_mass)]
-    assert best[0] and best[2] and not best[1]
+    assert (best[0] or best[2]) and not best[1]  # one target is enough for a score of 0
