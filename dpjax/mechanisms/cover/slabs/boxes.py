@@ -227,7 +227,7 @@ def _split(grid: Grid, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> 
         place = side.place.astype(jnp.float64) / high
         center = mean(place)
         apart = mean(jnp.abs(place - center.astype(jnp.float64) / unit)).astype(jnp.float64) / unit
-        moved = mean(side.distance).astype(jnp.float64) / unit * grid.d * wide
+        moved = mean(side.distance).astype(jnp.float64) / unit * float(grid.d) * wide
         along = (moved > jnp.minimum(1.0, _DEVIATIONS * apart) * high) & (wide > 1)
         by_slope = along | (high < 2)
         part = jnp.where(by_slope | (count == 0), jnp.int64(1 << (_FRACTION - 1)), center)
