@@ -1,6 +1,5 @@
 """Laws of slab wedges on small lattices by enumeration, in NumPy; instances; and draws to compare with them."""
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np
