@@ -26,12 +26,13 @@ and often ask for more rows than it needs.
 Written by `scripts/ask.py`: the answers of `dpjax ask` to {count} problems, beta = {beta:g}, replace-one, at most
 {trials} trials for each learner. "provable" is the smallest sample size of a theorem of a learner that runs; (n_low,
 n_high] is the bracket of n* on a task that is hard for the class: with confidence 0.95 for each learner success is
-below {good:g} at n_low and at least {good:g} at n_high ([what a bracket
-says](../explain/bracket.md)). Learners are measured up to twice the best upper end so far: "> n" means that n rows were
-found to be too few. The choice of the theorems is the best one if its bracket begins below the smallest upper end, so
-that no learner was found to need fewer rows. With fewer rows than "below" no private learner of the class succeeds on
-every distribution. In the tables of the problems, "guarantee" is pure where delta is 0 for the plan that runs, whatever
-delta is allowed; `dpjax ask` prints these tables, and sorts them by "provable".
+below {good:g} at n_low and at least {good:g} at n_high ([what a bracket says](../explain/bracket.md)), which is the
+theorem's number if no smaller one was found to be enough. Learners are measured up to twice the best upper end so far:
+"> n" means that n rows were found to be too few, and no number tried to be enough. The choice of the theorems is the
+best one if its bracket begins below the smallest upper end, so that no learner was found to need fewer rows. With fewer
+rows than "below" no private learner of the class succeeds on every distribution. In the tables of the problems,
+"guarantee" is pure where delta is 0 for the plan that runs, whatever delta is allowed; `dpjax ask` prints these tables,
+and sorts them by "provable".
 
 In {best} of {count} problems the choice of the theorems is the best of all learners by measurement.
 

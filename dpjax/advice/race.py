@@ -30,9 +30,9 @@ _ROUNDING = 1 + 1e-9
 class Star:
     """The bracket (n_low, n_high] of n* on the task that needs the most rows, ``task``.
 
-    n_low None: no n was found to be too small. n_high None: no n up to ``most``, the largest one tried, was found to be
-    enough. It is wrong with probability at most 1 - confidence. trials: those of all tasks. ended: of the search on
-    ``task``, see `sequential_search.Bracket`.
+    n_low None: no n was found to be too small. n_high: the theorem's sample size if no smaller one was found to be
+    enough; None: nor does a theorem say so of ``most``, the largest one tried. It is wrong with probability at most 1 -
+    confidence. trials: those of all tasks. ended: of the search on ``task``, see `sequential_search.Bracket`.
     """
 
     task: str
@@ -225,8 +225,11 @@ class Race:
             setting = Setting(entry.learner, task, self.goal.k, most, epsilon, delta, alpha, beta, "search")
             star = bracket(setting, self.cells, grid, start=start, trials=self.how.trials, error=error, stride=4)
             low, trials = max(low, star.n_low or 0), trials + star.trials_total
-            if star.n_high is None:
+            enough = star.n_high
+            if enough is None and entry.theorem == most and low < most and not entry.learner.assumes:
+                enough = most  # by its theorem, which no measurement contradicts
+            if enough is None:
                 return Star(name, low or None, None, most, trials, self.how.confidence, star.ended)
-            if star.n_high > high:
-                high, worst, ended = star.n_high, name, star.ended
+            if enough > high:
+                high, worst, ended = enough, name, star.ended
         return Star(worst, low or None, high, most, trials, self.how.confidence, ended)
