@@ -49,7 +49,7 @@ def parse(arguments: Sequence[str]) -> Any:
             if isinstance(part, Unread):
                 flag = "--" + field.name.replace("_", "-")
                 raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
-    for module in getattr(command, "imports", ()):
+    for module in command.imports:
         if not all(part.isidentifier() for part in module.split(".")):
             advice = "write what is not a module before --import, or after another flag"
             raise InputError("--import", "names of modules", repr(module), advice)
