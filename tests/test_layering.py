@@ -30,6 +30,7 @@ FLOOR = (
     "logs",
     "jax_extensions",
     "checks",
+    "members",
     "compilers",
     "host",
     "html",

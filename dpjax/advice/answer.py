@@ -8,13 +8,14 @@ from dpjax.advice.candidates import candidates
 from dpjax.advice.race import Entry, Goal, Measure, Race, entry_of, prove
 from dpjax.advice.text import as_html, text
 from dpjax.advice.workloads import Workloads, workloads
+from dpjax.concepts.base import require_class
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
 from dpjax.experiments.run.n_star import cells_in
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
-from dpjax.experiments.sweep.task import CLASS_ADVICE, Task
+from dpjax.experiments.sweep.task import Task
 
 _PRIVACY = Privacy(1.0, Study.delta)
 
@@ -101,7 +102,7 @@ def ask(
     """
     _, _, alpha, _ = host_numbers(privacy, accuracy)
     require_relation(neighboring)
-    checks.members("concepts", concepts, ("domain", "predict", "error"), CLASS_ADVICE)
+    require_class(concepts)
     found = candidates(concepts, k, learners, only=only, neighboring=neighboring, imports=imports)
     on = workloads(concepts, alpha) if tasks is None else Workloads(dict(tasks))
     if not on.tasks or any(task.concepts != concepts for task in on.tasks.values()):

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from dpjax.concepts.base import line_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import implements
@@ -72,9 +72,8 @@ def candidates(
 def _given(concepts: Any, k: int) -> dict[str, Any]:
     """Values of parameters by name that the class tells."""
     given = {"concepts": concepts, "domain": concepts.domain, "k": k}
-    if isinstance(size := getattr(line_of(concepts), "size", None), int):
-        given["bits"] = max(1, (size - 1).bit_length())
-    if hasattr(concepts, "xor") and concepts.size <= _MOST_SQUARED:
+    given["bits"] = max(1, (concepts.line.size - 1).bit_length())
+    if implements(concepts, ConceptClass.xor) and concepts.size <= _MOST_SQUARED:
         given["queries"] = concepts.xor()
     return given
 

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.advice.candidates import Candidate
-from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
@@ -146,7 +145,7 @@ def tried(entry: Entry, goal: Goal) -> Entry:
     """The entry, with ``runs`` False and the reason if `learn` refuses samples of this shape. Nothing is computed."""
     concepts = entry.learner.concepts
     x, mask = ((_ROWS, concepts.domain.limbs), jnp.uint32), ((_ROWS,), jnp.bool_)
-    shapes = x, ((_ROWS, columns_of(concepts, goal.k)), jnp.bool_), mask
+    shapes = x, ((_ROWS, goal.k * concepts.columns), jnp.bool_), mask
     parts: tuple[Any, ...] = tuple(jax.ShapeDtypeStruct(*one) for one in shapes)
     try:
         plan = entry.learner.plan(goal.privacy, goal.accuracy, _ROWS)

@@ -30,7 +30,7 @@ def workloads(concepts: Any, alpha: float) -> Workloads:
         advice = "give a distribution, or the class a method hard(alpha)"
         given = f"{type(concepts).__name__}: {error}"
         raise InputError("task", "a class with hard tasks or a uniform distribution", given, advice) from error
-    if not getattr(concepts, "any_distribution", True):
+    if not concepts.any_distribution:
         return Workloads({"uniform": task})
     name = type(concepts).__name__
     caution = f"nothing says which examples are hard for {name}: n* is that of uniform ones, and others may need more"
@@ -45,10 +45,7 @@ def hard_tasks(concepts: Any, alpha: float) -> dict[str, Task]:
     these numbers, which it says by an InputError, is left out.
     """
     checks.probability("alpha", alpha)
-    found = {
-        str(name): Task(concepts, *pair)
-        for name, pair in getattr(concepts, "hard", lambda alpha: {})(alpha).items()
-    }  # fmt: skip
+    found = {str(name): Task(concepts, *pair) for name, pair in concepts.hard(alpha).items()}
     for name, make in public_names(TASKS).items():
         if _is_for(make, concepts):
             try:

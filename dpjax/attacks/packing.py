@@ -22,7 +22,8 @@ from jax import Array
 
 from dpjax.accounting.distance import as_replace_one, group_delta
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.enumeration.outcomes import NotListable, exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
+from dpjax.audit.enumeration.pieces import NotListable
 from dpjax.concepts.disagreement import differing, differing_and_agreeing
 from dpjax.core import checks, keys
 from dpjax.core.intervals import clopper_pearson

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dpjax.core.screen import WIDE, Screen
-from dpjax.core.screen import Table as Table
 
 
 def console() -> Screen:

@@ -49,7 +49,7 @@ def parse(arguments: Sequence[str]) -> Any:
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Unread):
                 raise InputError(_flag(field), part.expected, repr(part.word), f"see dpjax {given[0]} --help")
-    for module in getattr(command, "imports", ()):
+    for module in command.imports:
         if not all(part.isidentifier() for part in module.split(".")):
             advice = "write what is not a module before --import, or after another flag"
             raise InputError("--import", "names of modules", repr(module), advice)

@@ -29,24 +29,23 @@ def study_of(command: Any) -> Study:
     for module in command.imports:
         if not module.endswith(".py"):  # whoever uses it says so
             imported(module)
-    patience = PATIENCE if getattr(command, "shard", None) else 0.0
+    flags = vars(command)
+    patience = PATIENCE if flags.get("shard") else 0.0
     data = {} if command.config is None else read(command.config, patience)
     for table, names in _TABLES.items():
-        if given := {name: value for name in names if (value := getattr(command, name, None)) not in (None, ())}:
+        if given := {name: value for name in names if (value := flags.get(name)) not in (None, ())}:
             checks.instance(table, data.get(table, {}), Mapping, f"write [{table}]", "a table")
             data[table] = {**data.get(table, {}), **given}
     if command.n:
         data.pop("search", None)
-        unused = [name for name in ("points", *_TABLES["search"]) if getattr(command, name, None) is not None]
+        unused = [name for name in ("points", *_TABLES["search"]) if flags.get(name) is not None]
         if unused:
-            raise InputError(
-                unused[0], "none beside n", str(getattr(command, unused[0])), "leave it out, or leave out n"
-            )
+            raise InputError(unused[0], "none beside n", str(flags[unused[0]]), "leave it out, or leave out n")
     if command.concepts is not None:
         data["task"] = {key: value for key, value in data["task"].items() if key not in ("use", "arguments", "targets")}
     if command.learners:
         data["learners"] = _learners(command.learners, data.get("learners", {}))
-    data |= {name: value for name in ("seed", "title") if (value := getattr(command, name, None)) is not None}
+    data |= {name: value for name in ("seed", "title") if (value := flags.get(name)) is not None}
     if not data.get("task") or not data.get("learners"):
         raise InputError(
             "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",

@@ -12,9 +12,11 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.concepts.domain import Domain, require
+from dpjax.concepts.domain import Domain, FiniteDomain, require
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 
 _BACKGROUND = 1 << 60
 _FEW = 64  # lookups in up to 64 segments compare with all of them; in more, they use binary search
@@ -22,7 +24,7 @@ _FEW = 64  # lookups in up to 64 segments compare with all of them; in more, the
 
 @register_dataclass
 @dataclass(frozen=True)
-class Distribution:
+class Distribution(ExampleDistribution):
     """Segments of the domain, each with one integer weight per point; the rest of the domain has mass 0.
 
     start, end (inclusive), weight (per point): ``uint32[s, 2]``, segments ascending and disjoint.
@@ -59,7 +61,7 @@ class Distribution:
     def misfit(self, domain: Any) -> str | None:
         """None, or the reason why the distribution is not over the domain."""
         last = int(wide.decode(self.end)[-1])
-        if getattr(domain, "limbs", None) != self.limbs or last >= domain.size:
+        if domain.limbs != self.limbs or last >= domain.size:
             return f"one with elements up to {last} of {self.limbs} limb(s)"
         return None
 
@@ -151,8 +153,8 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
 
 def uniform(domain: Any) -> Distribution:
     """Every element has mass 1. A domain with a distribution of its own, such as a cube's, has a method ``uniform``."""
-    if (own := getattr(domain, "uniform", None)) is not None:
-        return own()
+    if implements(domain, FiniteDomain.uniform):
+        return domain.uniform()
     return from_segments(domain, [(0, require(domain).size - 1, 1)])
 
 

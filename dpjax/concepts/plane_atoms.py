@@ -13,6 +13,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.concepts.distributions import Distribution, from_weights
 from dpjax.concepts.domain import Domain
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.concepts.plane import Plane
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -20,7 +21,7 @@ from dpjax.core.checks import InputError
 
 @register_dataclass
 @dataclass(frozen=True)
-class PlaneAtoms:
+class PlaneAtoms(ExampleDistribution):
     """Points of {0, ..., d}^2 with whole weights; build it with `of`. Errors are exact sums of weights.
 
     d: static. elements: ``uint32[m, limbs]``. law: of their numbers 0, ..., m - 1. Traced: other points or weights of

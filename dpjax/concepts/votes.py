@@ -13,11 +13,12 @@ from jax.tree_util import register_dataclass
 from dpjax.concepts import outside
 from dpjax.concepts.elements import elements, mass_of
 from dpjax.concepts.hypothesis import Hypothesis, Rule
+from dpjax.concepts.outside import Outside
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Votes(Hypothesis):
+class Votes(Hypothesis, Outside):
     """k majorities of T hypotheses each: label 1 where more than T / 2 of the members predict 1, so a tie is 0.
 
     concept: the members' encodings, ``uint32[k, T x words]``. zero: ``bool[k]``; True if all members are the all-zero

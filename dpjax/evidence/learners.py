@@ -20,7 +20,6 @@ from dpjax.attacks import TableLearner
 from dpjax.audit.enumeration.exact import TOLERANCE, table_of_run
 from dpjax.audit.target.databases import Universe, samples, show_sample
 from dpjax.audit.target.target import Pair, Target, universe_of
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.outside import describe
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -87,7 +86,7 @@ def learner_target(
     plans that depend on n if n is not public. A learner with ``hard_rows`` > ``rows`` is also audited on its hard
     neighbors of so many rows, exactly and statistically. unlisted: why there is no exact audit; empty if there is one.
     """
-    reach, columns = learner.hard_rows, columns_of(learner.concepts, k)
+    reach, columns = learner.hard_rows, k * learner.concepts.columns
     hard = (1, _ROWS, max(_HARD_ROWS, reach))
     counts = sorted({*range(1, rows + 1), many or 1, reach, *hard})
 

@@ -17,16 +17,11 @@ from dpjax.concepts.multiclass import Multiclass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import (
-    Learner,
-    Pairs,
-    flipped_label_pairs,
-    replace_one_only,
-    require_learner,
-)
+from dpjax.core.types import Accuracy, Privacy, Sample, replace_one_only
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.blocks import Blocks
 from dpjax.learners.kln import KLN
+from dpjax.learners.samples import Pairs, flipped_label_pairs
 
 
 @plan_type
@@ -64,7 +59,7 @@ class BitReduction(Learner):
 
     def __post_init__(self):
         advice = "give a matrix of labels: Multiclass.of"
-        checks.members("concepts", self.concepts, ("bits", "columns", "of_bits", "labels"), advice)
+        checks.instance("concepts", self.concepts, Multiclass, advice)
         if not callable(self.binary) or isinstance(self.binary, Learner):
             expected, advice = "a class or function that makes a learner of a bit's class", "name it alone, such as KLN"
             raise InputError("binary", expected, repr(self.binary), advice)

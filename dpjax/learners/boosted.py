@@ -13,14 +13,15 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import Split, composed, require_composition, split
 from dpjax.accounting.subsampling import with_replacement
-from dpjax.concepts.base import ConceptClass, columns_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
+from dpjax.core.types import Accuracy, Privacy, Sample, replace_one_only
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
+from dpjax.learners.samples import single_column
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
 from dpjax.theory import boosting as theory
@@ -87,7 +88,7 @@ class Boosted(Learner):
         if self.kappa is not None:
             checks.probability("kappa", self.kappa)
         require_composition(self.composition, self.learner.spends)
-        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
+        if (k := self.learner.number_of_concepts * self.learner.concepts.columns) != 1:
             advice = "boost one concept and wrap it: Independent(Boosted(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "draws with replacement preserve no other relation")

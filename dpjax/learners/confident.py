@@ -9,13 +9,15 @@ from jax import Array
 
 from dpjax.accounting.composition import parallel
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.base import ConceptClass, columns_of
+from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.core.types import Accuracy, Privacy, Sample, replace_one_only
+from dpjax.learners.base import Learner, require_learner
+from dpjax.learners.samples import single_column
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import boosting as theory
 
 
@@ -61,7 +63,7 @@ class Confident(Learner):
         checks.probability("failure", self.failure)
         checks.probability("ratio", self.ratio)
         checks.whole_or_none("blocks", self.blocks, 1, 2**10)
-        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
+        if (k := self.learner.number_of_concepts * self.learner.concepts.columns) != 1:
             advice = "wrap the result: Independent(Confident(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "rows are assigned to blocks by their position")

@@ -9,8 +9,8 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.subsampling import with_replacement
-from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.on_line import OnLine
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.keys import streams

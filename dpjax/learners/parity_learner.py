@@ -15,9 +15,10 @@ from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, database, flipped_label_pairs, replace_one_only
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
+from dpjax.learners.base import Learner
 from dpjax.learners.gf2 import solve
+from dpjax.learners.samples import Pairs, database, flipped_label_pairs
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
 

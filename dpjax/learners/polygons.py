@@ -8,9 +8,10 @@ import numpy as np
 
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.members import implements
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.learners.base import Pairs, database
 from dpjax.learners.covering import CoveringPlane
+from dpjax.learners.samples import Pairs, database
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
@@ -103,7 +104,7 @@ class PolygonLearner(CoveringPlane):
             return self.family
         sizes, follow = self.performance, self.follow
         if follow is None:
-            follow = _FOLLOW if self.k is None and hasattr(self.measure, "mass") else 0.0
+            follow = _FOLLOW if self.k is None and implements(self.measure, LineMeasure.mass) else 0.0
         walls = min(sizes.walls, sizes.bins)
         own = sizes.slabs, sizes.bins, sizes.spare, walls
         return HalfPlanes(self.concepts.d, self.measure, *own, follow=follow)
@@ -159,4 +160,4 @@ class PolygonLearner(CoveringPlane):
     @property
     def _worth(self) -> float:
         """The number of targets that are worth one other row."""
-        return getattr(self.scoring, "lam", 1.0)
+        return self.scoring.lam

@@ -16,8 +16,9 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, single_column
-from dpjax.lists.base import Lists, require_lists
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
+from dpjax.lists.base import ListPlan, Lists, require_lists
 from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
 
 MOST_COUNTS = 1 << 28
@@ -71,7 +72,7 @@ class SparseAggregate(Learner):
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="SparseAggregate")
         inner = self.lists.plan(accuracy)
-        checks.members("plan of the lists", inner, ("ends", "length"), "return a plan_type with these two")
+        checks.instance("plan of the lists", inner, ListPlan, "inherit from dpjax.lists.ListPlan")
         checks.integer("length of the lists' plan", inner.length, 1)
         _check_ends(inner.ends)
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches

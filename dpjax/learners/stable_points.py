@@ -13,8 +13,9 @@ from dpjax.concepts.points import Points
 from dpjax.core import checks
 from dpjax.core.plans import Positive, Probability, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, flipped_label_pairs
+from dpjax.learners.base import Learner
 from dpjax.learners.point_learner import sort_rows
+from dpjax.learners.samples import Pairs, flipped_label_pairs
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.theory import points as theory
 

@@ -16,7 +16,8 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, single_column
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
 from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory

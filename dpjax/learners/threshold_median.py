@@ -8,13 +8,15 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
 from dpjax.core.plans import Count, Positive, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, single_column
-from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
 

@@ -15,6 +15,7 @@ from dpjax.core.plans import Number, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
+from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
@@ -83,7 +84,8 @@ class UnionLearner(CoveringPlane):
 
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
-        most, own = getattr(self.concepts, "edges", 4), getattr(self.family, "edges", 0)
+        checks.instance("concepts", self.concepts, Unions, "use another learner for other classes")
+        most, own = self.concepts.edges, self.family.edges if isinstance(self.family, Planar) else 0
         self.check(Unions, own if 3 <= own <= most else most, usual, "directions or bins")
         checks.whole_or_none("estimate", self.estimate, 1)
 

@@ -15,8 +15,9 @@ from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, database, replace_one_only, single_column
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import Pairs, database, single_column
 from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin

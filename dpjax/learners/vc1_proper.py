@@ -22,7 +22,8 @@ from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, host_numbers
 from dpjax.laws import Laplace
-from dpjax.learners.base import Learner, Pairs, single_column
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import Pairs, single_column
 from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import vc1 as theory

@@ -13,13 +13,14 @@ from dpjax.core import checks, keys
 from dpjax.core.plans import STATIC, plan_type
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.laws import Categorical
+from dpjax.lists.base import ListPlan, Lists
 from dpjax.lists.version_spaces import State, after, block_bits, dimension_of, prediction, require_small
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import global_stability as theory
 
 
 @plan_type
-class StablePlan:
+class StablePlan(ListPlan):
     """ends: of the blocks, ``int32[blocks]``. weights: log-probabilities of the levels, ``float32[d + 1]``."""
 
     ends: Any
@@ -29,7 +30,7 @@ class StablePlan:
 
 
 @dataclass(frozen=True)
-class GloballyStable:
+class GloballyStable(Lists):
     """Lists of one function: the optimal prediction after a tournament of blocks of rows.
 
     A draw of level 0 is the empty sequence. A draw of level k runs two draws of level k - 1, each followed by a block

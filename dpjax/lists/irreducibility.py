@@ -14,12 +14,13 @@ from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.subsets import SubsetTables
+from dpjax.lists.base import ListPlan, Lists
 from dpjax.lists.version_spaces import dimension_of, require_small, tables_of
 from dpjax.theory import irreducibility as theory
 
 
 @plan_type
-class IrreducibilityPlan:
+class IrreducibilityPlan(ListPlan):
     """ends: of the two halves, ``int32[2]``. cuts ``float32[d + 1]``, keep ``float32[]``: largest empirical errors.
 
     depths, lengths: static, of the trees and lists of the levels. length: of the whole list.
@@ -34,7 +35,7 @@ class IrreducibilityPlan:
 
 
 @dataclass(frozen=True)
-class Irreducibility:
+class Irreducibility(Lists):
     """For each of d + 1 levels of error, the concepts below it are divided by a tree of queries that reduces their
     Littlestone dimension as far as possible; the list has the optimal predictions of the leaves that keep the largest
     dimension and are irreducible (at every element some label keeps it), if the second half of the batch agrees.

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.numeric.ranges import positive as positive
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.baselines.online import randomized_weighted_majority
+from dpjax.concepts import outside
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import keys
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions import littlestone_dimension
-from dpjax.dimensions.matrix import class_matrix
 from dpjax.theory import representations as theory
 
 _MOST_PATHS = 1 << 12
@@ -74,7 +75,7 @@ def walk(matrix, representation: Any, families: int, seed: int = 0) -> Walked:
     points, labels = paths(matrix)
     members, width = representation.count, points.shape[1]
     elements = jnp.arange(class_matrix(matrix).shape[1], dtype=jnp.uint32)[:, None]
-    columns = getattr(representation.concepts, "columns", 1)
+    columns = representation.concepts.columns
     weights = 1 << jnp.arange(columns, dtype=jnp.int32)
 
     def labeled(key: Any) -> Any:
@@ -83,8 +84,7 @@ def walk(matrix, representation: Any, families: int, seed: int = 0) -> Walked:
 
         def of_member(index: Any) -> Any:
             one: Hypothesis = representation.member(family, index)
-            own = getattr(one, "predict", None)
-            bits = representation.concepts.predict(one, elements) if own is None else own(elements)
+            bits = outside.predict(representation.concepts, one, elements)
             return jnp.sum(jnp.where(bits, weights, 0), axis=1, dtype=jnp.int32)
 
         return jax.lax.map(of_member, jnp.arange(members, dtype=jnp.int32), batch_size=256).T

@@ -70,7 +70,7 @@ def stability(
     drawn = Counted.of(task)
     counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
     own = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
-    names, filled = _named(lists)(own, counts, plan)  # type: ignore[arg-type]
+    names, filled = _named(lists)(own, counts, plan)
     found = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
     half = trials // 2
     votes = Counter(name for one in found[:half] for name in sorted(one))

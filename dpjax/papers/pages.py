@@ -15,7 +15,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.to_spec import setting_spec
 from dpjax.experiments.run.engine import device_kind
-from dpjax.experiments.store.store import versions
+from dpjax.experiments.store.canonical import versions
 from dpjax.experiments.sweep.setting import Setting
 
 _BEGIN = time.monotonic()

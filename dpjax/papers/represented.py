@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.audit.enumeration.outcomes import NotListable, exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
+from dpjax.audit.enumeration.pieces import NotListable
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError

@@ -11,13 +11,14 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, histogram
 from dpjax.theory import sanitizers as sizes

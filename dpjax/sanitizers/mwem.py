@@ -15,14 +15,14 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import largest
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
-from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
+from dpjax.accounting.zcdp import bounded_range_rho, exponential_guarantee, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type, require_leaves, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical, RoundedLaplace
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, histogram, query

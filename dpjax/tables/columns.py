@@ -18,9 +18,9 @@ from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Learner
-from dpjax.tables.grids import Grid as Grid
-from dpjax.tables.grids import Placing
-from dpjax.tables.reading import Form, complete, header, indicators, labels, numbers, opened, spellings, texts_of
+from dpjax.tables.grids import Grid, Placing
+from dpjax.tables.reading import complete, header, indicators, labels, numbers, opened, spellings, texts_of
+from dpjax.tables.sources import Form
 
 _PLAIN = Form()
 _BLOCK_CELLS = 1 << 18

@@ -6,7 +6,9 @@ import numpy as np
 
 from dpjax.concepts import Hypothesis
 from dpjax.concepts.areas import Box, pieces, placed, region, shapely_module
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.clipping import crosses
+from dpjax.core.members import implements
 from dpjax.tables.grids import Grid
 
 
@@ -22,7 +24,7 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
     A row is labeled 1 iff all halfplanes of one of the lists contain the center of its cell. Halfplanes that contain
     the whole box are left out, and repeated ones: an empty list contains the box, and no list is the constant 0.
     """
-    if not hasattr(concepts, "halfplanes"):
+    if not implements(concepts, ConceptClass.halfplanes):
         return {}
     if bool(hypothesis.zero[0]):
         return {"pieces": []}

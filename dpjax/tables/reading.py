@@ -13,8 +13,7 @@ import pyarrow.csv
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.tables.sources import Form as Form
-from dpjax.tables.sources import source
+from dpjax.tables.sources import Form, source
 
 _SHOWN, _LOOKED_AT, _NAME = 5, 1000, 60
 _SEPARATED = re.compile(r"[+-]?\d+([.,'_ \u00a0\u202f]\d+)+")

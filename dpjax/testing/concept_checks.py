@@ -9,8 +9,11 @@ import numpy as np
 from scipy.stats import binom
 
 from dpjax.concepts import Domain, Hypothesis
+from dpjax.concepts.base import ConceptClass, require_class
+from dpjax.concepts.domain import FiniteDomain
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 from dpjax.experiments.sweep.task import Task
 from dpjax.testing.faces import require_frozen
 from dpjax.testing.findings import Skipped, require, short
@@ -27,9 +30,7 @@ class ConceptsUnderTest:
     """A class and the shared data of its checks. task: defines the errors, by default one over the class's domain."""
 
     def __init__(self, concepts: Any, task: Task | None = None, quick: bool = False):
-        if isinstance(concepts, type):
-            advice = f"call it: {concepts.__name__}(...)"
-            raise InputError("concepts", "an instance", f"the class {concepts.__name__}", advice)
+        require_class(concepts)
         self.concepts, self.given_task, self.quick = concepts, task, quick
 
     @cached_property
@@ -73,14 +74,10 @@ class ConceptsUnderTest:
 
 
 def it_has_the_members_of_a_class(subject: ConceptsUnderTest) -> None:
-    """A domain with size, limbs and encode; size, predict, error and targets."""
-    concepts = subject.concepts
-    for name in ("domain", "size", "predict", "error", "targets"):
-        advice = f"write {name}; see dpjax.concepts.base.ConceptClass"
-        require(hasattr(concepts, name), f"a member {name}", short(concepts), advice)
-    for name in ("size", "limbs", "encode"):
-        advice = "use dpjax.Domain(size), or give your domain the same members"
-        require(hasattr(concepts.domain, name), f"a domain with {name}", short(concepts.domain), advice)
+    """A domain and a size."""
+    concepts, domain = subject.concepts, subject.concepts.domain
+    advice = "use dpjax.Domain(size), or inherit from dpjax.concepts.FiniteDomain"
+    require(isinstance(domain, FiniteDomain), "a domain", short(domain), advice)
     whole = isinstance(concepts.size, int) and concepts.size >= 1
     require(whole, "size, a whole number >= 1", short(concepts.size), "count its concepts")
 
@@ -100,7 +97,7 @@ def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
     require(ok, expected, f"{codes.dtype}{list(codes.shape)}", "encode to limbs, most significant first")
     different = len(np.unique(codes, axis=0))
     require(different == len(values), f"{len(values)} different codes", different, "encode without loss")
-    if hasattr(domain, "decode"):
+    if implements(domain, FiniteDomain.decode):
         back = np.asarray(domain.decode(codes))
         if back.shape == (len(values),):  # of a plane: coordinates
             numbers = [int(v) for v in back]
@@ -143,8 +140,6 @@ def labels_are_columns(subject: ConceptsUnderTest) -> None:
 
 def hypotheses_are_sentences(subject: ConceptsUnderTest) -> str:
     """A description for each hypothesis."""
-    if not hasattr(subject.concepts, "describe"):
-        raise Skipped("the class has no describe")
     words = subject.concepts.describe(jax.tree.map(np.asarray, subject.hypotheses))
     count = len(subject.targets) + 1
     ok = isinstance(words, list) and len(words) == count and all(isinstance(one, str) and one for one in words)
@@ -199,7 +194,7 @@ def errors_are_those_of_draws(subject: ConceptsUnderTest) -> str:
 def pieces_are_the_errors_of_all_concepts(subject: ConceptsUnderTest) -> str:
     """Each concept is in one piece, whose error is the concept's number of errors; padding is ignored."""
     concepts, where = subject.concepts, ""
-    if not hasattr(concepts, "pieces"):
+    if not implements(concepts, ConceptClass.pieces):
         raise Skipped("the class has no pieces: KLN cannot learn it")
     if concepts.size > _MOST_LISTED and (small := with_domain(concepts, Domain(_SMALL))) is not None:
         concepts, where = small, f", over a domain of {_SMALL} elements"

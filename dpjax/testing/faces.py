@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts import outside
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.elements import elements, mass_of
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
@@ -26,9 +27,8 @@ def it_has_the_members_of_a_learner(subject: LearnerUnderTest) -> None:
     require(isinstance(relation, Neighboring), "neighboring, a member of Neighboring", short(relation), advice)
     spends, known = learner.spends, get_args(Spends)
     require(spends in known, f"spends, one of {', '.join(known)}", short(spends), 'write spends: ClassVar = "pure"')
-    for name in ("domain", "predict", "error"):
-        missing = f"{short(learner.concepts)} without {name}"
-        require(hasattr(learner.concepts, name), "a concept class", missing, "see dpjax.concepts.base.ConceptClass")
+    advice = "inherit from dpjax.ConceptClass"
+    require(isinstance(learner.concepts, ConceptClass), "a concept class", short(learner.concepts), advice)
 
 
 def it_is_a_frozen_value(subject: LearnerUnderTest) -> None:
@@ -100,7 +100,7 @@ def _learn(learner: Any, key: Any, sample: Any, plan: Any) -> Any:
     return learner.learn(key, sample, plan).outcome
 
 
-def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str | None:
+def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str:
     """``concepts.describe`` gives a sentence for each of the k; the error of each is a number in [0, 1], and on small
     domains the mass of the elements on which the hypothesis predicts another label than the target."""
     concepts, task = subject.learner.concepts, subject.task
@@ -115,8 +115,6 @@ def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str |
         advice = "correct concepts.error, or the hypothesis's error_in"
         ok = counted is None or np.allclose(counted, error, rtol=1e-4, atol=1e-6)
         require(ok, f"the mass of wrong predictions, {short(counted)}", short(error), advice)
-        if not hasattr(concepts, "describe"):
-            return "the class has no describe"
         words = outside.describe(concepts, jax.tree.map(np.asarray, found))
         ok = isinstance(words, list) and len(words) == subject.k and all(isinstance(one, str) and one for one in words)
         require(ok, f"{subject.k} sentences", short(words), "return a list of strings, one a hypothesis")

@@ -7,6 +7,7 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from dpjax.audit import Target
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
@@ -14,8 +15,7 @@ from dpjax.laws.base import Law
 from dpjax.learners.base import Learner
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
-_BASES = {"learner": Learner, "law": Law, "mechanism": Target}
-_OF_CLASS = ("predict", "error", "domain")
+_BASES = {"learner": Learner, "class": ConceptClass, "law": Law, "mechanism": Target}
 _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
 
@@ -94,7 +94,7 @@ def kind_of(found: Any) -> str:
     if kind is None:
         given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         advice = (
-            f"a class has {', '.join(_OF_CLASS)}; a learner inherits from dpjax.learners.Learner, a law from "
+            "a learner inherits from dpjax.learners.Learner, a concept class from dpjax.ConceptClass, a law from "
             "dpjax.laws.Law; a mechanism is given as a Target, see `dpjax new mechanism`"
         )
         raise InputError("object", _KINDS, given, advice)
@@ -102,8 +102,7 @@ def kind_of(found: Any) -> str:
 
 
 def _kind(found: Any) -> str | None:
-    kind = next((kind for kind, base in _BASES.items() if isinstance(found, base)), None)
-    return "class" if kind is None and all(hasattr(found, name) for name in _OF_CLASS) else kind
+    return next((kind for kind, base in _BASES.items() if isinstance(found, base)), None)
 
 
 def _is_module(name: str) -> bool:

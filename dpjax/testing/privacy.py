@@ -6,7 +6,6 @@ from typing import Any
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.report import VACUOUS
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.domain import Domain
 from dpjax.core.types import Privacy
 from dpjax.testing.findings import Skipped, require
@@ -98,7 +97,7 @@ def shrunk(learner: Any, k: int = 1) -> Any:
 
 def _rows(small: Any, subject: LearnerUnderTest) -> int:
     """The number of rows for which the number of samples stays small."""
-    kinds = small.concepts.domain.size << columns_of(small.concepts, subject.k)
+    kinds = small.concepts.domain.size << subject.k * small.concepts.columns
     rows = min(subject.rows, _MOST_ROWS_OF_A_WORLD)
     while rows > 1 and kinds**rows > _MOST_DATABASES // (8 if subject.quick else 1):
         rows -= 1

@@ -208,11 +208,11 @@ def test_errors_say_what_to_do(patients, capsys, flags, words):
 OUTSIDE = """
 from dataclasses import dataclass
 import jax, jax.numpy as jnp
-from dpjax.concepts import Domain, Hypothesis
+from dpjax.concepts import ConceptClass, Domain, Hypothesis
 from dpjax.learners import Learner
 
 @dataclass(frozen=True)
-class Intervals:  # number a size + b is 1 from element a to element b; no pieces
+class Intervals(ConceptClass):  # number a size + b is 1 from element a to element b; no pieces
     domain: Domain
     @property
     def size(self):
@@ -220,6 +220,8 @@ class Intervals:  # number a size + b is 1 from element a to element b; no piece
     def predict(self, hypothesis, x):
         first, last = hypothesis.concept[:, 0], hypothesis.concept[:, 1]
         return (first <= x[..., -1:]) & (x[..., -1:] <= last) & ~hypothesis.zero
+    def error(self, distribution, hypothesis, target):  # tables have no distribution
+        raise NotImplementedError
     def describe(self, hypothesis, rule=lambda first, last: f"1 iff x in {first}..{last}"):
         return [rule(int(first), int(last)) for first, last in hypothesis.concept]
 

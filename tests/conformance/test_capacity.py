@@ -11,7 +11,6 @@ import pytest
 
 import dpjax as dp
 from dpjax import evidence
-from dpjax.concepts.base import columns_of
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.sanitizers import SMALL
 from dpjax.learners import StableNodes, StablePoints, database
@@ -63,7 +62,7 @@ def marked(names):
 def test_a_learner_gives_the_same_bits_in_every_buffer(name):
     world = evidence.learner_world(name)
     learner = world.learner
-    rows = rows_of(learner.concepts.domain, columns_of(learner.concepts, world.k))
+    rows = rows_of(learner.concepts.domain, world.k * learner.concepts.columns)
     require_same_bits(learner.learn, *rows, [learner.plan(budget, ACCURACY, ROWS) for budget in BUDGETS])
 
 

@@ -7,7 +7,6 @@ import pytest
 import dpjax as dp
 from dpjax import evidence
 from dpjax.concepts import tree_generators as trees
-from dpjax.concepts.base import columns_of
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Privacy, Sample
@@ -26,7 +25,7 @@ def refusal(learner, k, privacy, accuracy):
         plan = learner.plan(privacy, accuracy, n)
     except InputError as error:
         return str(error)
-    columns, limbs = columns_of(learner.concepts, k), learner.concepts.domain.limbs
+    columns, limbs = k * learner.concepts.columns, learner.concepts.domain.limbs
     shapes = ((n, limbs), np.uint32), ((n, columns), bool), ((n,), bool)
     sample = Sample(*(jax.ShapeDtypeStruct(*one) for one in shapes))
     jax.eval_shape(learner.learn, jax.eval_shape(lambda: jax.random.key(0)), sample, plan)

@@ -12,13 +12,14 @@ from scipy.special import log_softmax
 from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.concepts import Domain, Finite, Hypothesis, Multiclass, Points, PointSets, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.concepts.outside import Outside
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, HashedPoints, Independent, PointLearner, RepresentationLearner, database
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
-from dpjax.learners.representations.base import Fixed, errors_of_labels
+from dpjax.learners.representations.base import Representation, errors_of_labels
 from dpjax.learners.representations.labelings import choose_labeling
 from dpjax.theory import representations as theory
 
@@ -202,7 +203,7 @@ def test_runs_are_a_representation_only_if_the_learner_and_their_number_allow():
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Above:
+class Above(Outside):
     """1 on elements from ``concept`` to the end, which no point function is."""
 
     concept: Any
@@ -218,9 +219,13 @@ class Above:
         wrong = self.predict_in(concepts, x) != concepts.predict(target, x)
         return jnp.sum(jnp.where(wrong, distribution.mass_at(x[:, 0].astype(jnp.uint64))[:, None], 0), axis=0)
 
+    def describe_in(self, concepts, rule=None):
+        """The least element."""
+        return [f"1 iff x >= {wide.decode(words)}" for words in np.asarray(self.concept)]
+
 
 @dataclass(frozen=True)
-class Rays(Fixed):
+class Rays(Representation):
     """The functions 1[x >= t]: a poor representation of points."""
 
     concepts: Points

@@ -13,7 +13,8 @@ import pytest
 
 from dpjax.core.checks import InputError
 from dpjax.tables import packed
-from dpjax.tables.reading import Form, numbers, opened
+from dpjax.tables.reading import numbers, opened
+from dpjax.tables.sources import Form
 
 ROWS = b"age,ill\n1,0\n2,1\n"
 

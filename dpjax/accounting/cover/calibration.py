@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dpjax.accounting.cover import closed as closed
+from dpjax.accounting.cover import closed
 from dpjax.accounting.cover.cache import kept
 from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.accounting.cover.game import enough_cells, game_delta

@@ -144,7 +144,7 @@ def set_cover_guarantee(
 
 def checked_effect(k: int | Effect, published: bool) -> Effect:
     """That of min{T - b / k, -O} for whole numbers k >= 1, or the one given; with a noisy count that is published."""
-    if not hasattr(k, "interval"):
+    if not isinstance(k, Effect):
         checks.integer("k", k, 1)
     elif k == Minimum(None) and not published:
         raise InputError("k", "a whole number for counts that are not published", repr(k), "give that of the score")

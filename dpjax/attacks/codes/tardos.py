@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.attacks.codes.base import Codebook, check_code, check_length, check_word, words_of
+from dpjax.attacks.codes.base import Code, Codebook, check_code, check_length, check_word, words_of
 from dpjax.attacks.codes.biased_bits import biased_words
 from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
@@ -32,7 +32,7 @@ class TardosSecret:
 
 
 @dataclass(frozen=True)
-class Tardos:
+class Tardos(Code):
     """Column j has a secret bias p = sin^2 r, r uniform with t <= p <= 1 - t, t = 1 / (300 n), and bits Bernoulli(p).
 
     p is rounded to a multiple of 2^-`digits`, and the bits have exactly this probability.

@@ -14,6 +14,7 @@ from dpjax.attacks.optimum.cases import MOST_COLUMNS, Goal
 from dpjax.attacks.optimum.certificate import LARGEST_EPSILON
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.private_table import is_private
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
@@ -63,8 +64,7 @@ class TableLearner(OfColumns):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        advice = "take a Finite class: Finite.of(matrix)"
-        checks.members("concepts", self.concepts, ("matrix", "of_labels", "domain"), advice)
+        require_class(self.concepts, ConceptClass.of_labels, "Finite.of(matrix)")
         checks.integer("k", self.k, 1, MOST_COLUMNS)
         checks.whole_or_none("rows", self.rows, 1)
         require_relation(self.neighboring)

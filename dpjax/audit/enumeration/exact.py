@@ -10,7 +10,8 @@ import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.profile import hockey_stick, log_ratio, loss_delta, loss_epsilon, two_laws
-from dpjax.audit.enumeration.outcomes import NotListable, Run, exact_law, exact_table, in_words
+from dpjax.audit.enumeration.outcomes import Run, exact_law, exact_table, in_words
+from dpjax.audit.enumeration.pieces import NotListable
 from dpjax.audit.further import CHUNK, Further, check_further, rounding
 from dpjax.audit.outputs.laws import of_tables, words
 from dpjax.audit.report import Report

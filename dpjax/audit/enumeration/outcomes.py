@@ -15,15 +15,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpjax.audit.enumeration.interpreter import Interpreter, in_lanes
-from dpjax.audit.enumeration.pieces import NotListable as NotListable
-from dpjax.audit.enumeration.pieces import checked, filled, is_key, on_host, padded, refuse
+from dpjax.audit.enumeration.pieces import NotListable, checked, filled, is_key, on_host, padded, refuse
 from dpjax.audit.enumeration.population import Population, Value
 from dpjax.audit.outputs.naming import Naming
 from dpjax.audit.target.room import require_room, room, size, widest
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered
-from dpjax.laws.base import Law
+from dpjax.laws.base import Law, Support
 
 _MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
 MASS_TOLERANCE = 1e-9  # of the total of masses, also in `dpjax.testing.check_law`
@@ -131,7 +130,7 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
             "a smaller world, a law with few outcomes, or a statistical audit",
         )  # fmt: skip
-    if not (hasattr(found, "outcomes") and hasattr(found, "log_mass")):
+    if not isinstance(found, Support):
         refuse(
             equation, f"a support of {type(law).__name__} that is a dpjax.laws.Support, or None", type(found).__name__,
             "return dpjax.laws.Support(outcomes, log_mass)", InputError,

@@ -116,8 +116,7 @@ class Target:
 
     def claimed(self, privacy: Privacy) -> Guarantee:
         """The claim at a budget. InputError if it is no budget."""
-        if not (hasattr(privacy, "epsilon") and hasattr(privacy, "delta")):
-            raise InputError("privacy", "a budget", repr(privacy)[:80], "give dpjax.Privacy(epsilon, delta)")
+        checks.instance("privacy", privacy, Privacy, "give dpjax.Privacy(epsilon, delta)", "a budget")
         return self.claim(float(privacy.epsilon), float(privacy.delta))
 
 

@@ -9,6 +9,7 @@ from dpjax.cli.arguments.ask import AskCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite, Multiclass
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
@@ -41,7 +42,7 @@ def run(command: AskCommand) -> Answer:
 def _class(command: AskCommand) -> Any:
     """A concept class; of a matrix that with its rows."""
     made = class_of(command.concepts, command.imports)
-    if hasattr(made, "predict"):
+    if isinstance(made, ConceptClass):
         return made
     matrix = class_matrix(made)
     return Finite.of(matrix) if matrix.max(initial=0) < 2 else Multiclass.of(matrix)
@@ -51,8 +52,7 @@ def _tasks(command: AskCommand, concepts: Any) -> dict[str, Task] | None:
     """The given tasks by name; None for those of the class."""
     if command.task and command.distribution is not None:
         raise InputError("distribution", "none beside task", repr(command.distribution), "leave one of them out")
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
-    known = Builder(command.imports, {"concepts": concepts, "alpha": command.alpha, **of_class})
+    known = Builder(command.imports, {"alpha": command.alpha}).of_class(concepts)
     if command.distribution is not None:
         distribution = known.build("distribution", command.distribution, DISTRIBUTIONS)
         return {command.distribution: Task(concepts, distribution)}

@@ -58,11 +58,10 @@ def run(command: AttackCommand) -> Answer:
 def _learner(command: AttackCommand, builder: Builder) -> Any:
     """The learner as written, over the class of the flags."""
     concepts = builder.build("concepts", command.concepts, CONCEPTS)
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
     if _has_a_class(call("learner", command.learner)):
         advice = "leave the class out, it is that of --concepts"
         raise InputError("learner", "a learner without its class", command.learner, advice)
-    return builder.knowing(concepts=concepts, k=1, **of_class).build("learner", command.learner, LEARNERS)
+    return builder.of_class(concepts).knowing(k=1).build("learner", command.learner, LEARNERS)
 
 
 def _has_a_class(written: Mapping[str, Any]) -> bool:

@@ -16,11 +16,12 @@ from dpjax.cli.arguments.audit import AuditCommand
 from dpjax.cli.commands.audit_target import blamed, own_target
 from dpjax.cli.commands.audit_tracing import traced
 from dpjax.cli.exit_status import Status
-from dpjax.cli.output import Answer, Table, console
+from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import failure, replace_file
 from dpjax.core.plain import plain
+from dpjax.core.screen import Table
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.config.builder import LEARNERS, SANITIZERS, Builder, public_names
 from dpjax.experiments.run.progress import Estimate, Progress

@@ -5,9 +5,9 @@ from typing import Any
 
 from dpjax.cli.arguments.bench import BenchCommand
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.core.checks import InputError
+from dpjax.core.screen import Table as Printed
 from dpjax.experiments.config.builder import import_from_here
 
 

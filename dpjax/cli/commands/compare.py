@@ -5,8 +5,9 @@ from typing import Any
 
 from dpjax.cli.arguments.compare import CompareCommand
 from dpjax.cli.exit_status import Status
-from dpjax.cli.output import Answer, Table
+from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
+from dpjax.core.screen import Table
 from dpjax.experiments.run.compare_devices import compare_stores
 
 

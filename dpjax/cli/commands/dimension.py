@@ -11,7 +11,7 @@ from dpjax.cli.arguments.dimension import DimensionCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Multiclass
-from dpjax.concepts.listing import all_rows
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.multiclass import MOST_LABELS
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -21,7 +21,8 @@ from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
 from dpjax.experiments.config.builder import imported
 from dpjax.learners import BitReduction
-from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
+from dpjax.lists.base import MOST_ELEMENTS
+from dpjax.lists.version_spaces import MOST_CONCEPTS
 from dpjax.theory import global_stability, irreducibility, kln
 
 _MANY = "more than 2^62"
@@ -118,11 +119,11 @@ def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
     """The distinct rows of the class, their numbers in it, and the number of labels."""
     made = class_of(command.matrix, command.imports)
     labels = command.labels
-    if hasattr(made, "predict"):
-        every = all_rows(made)
+    if isinstance(made, ConceptClass):
+        every = made.matrix()
         rows = first_rows(every)
         table = class_matrix(every[rows], labels)
-        labels = labels or getattr(made, "labels", None)
+        labels = labels or made.labels
     else:  # anything else has to be a table
         table = class_matrix(made, labels)
         rows = np.arange(len(table))

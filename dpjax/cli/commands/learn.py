@@ -13,25 +13,28 @@ import numpy as np
 from dpjax import baselines
 from dpjax.cli.arguments.learn import LearnCommand
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.cli.parsing import declared
 from dpjax.concepts import Cube, Hypothesis, Thresholds, areas
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file, require_new
+from dpjax.core.members import implements
+from dpjax.core.screen import Table as Printed
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.config.builder import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.config.to_spec import spec_of
 from dpjax.experiments.run.progress import Estimate
-from dpjax.experiments.store.store import versions
+from dpjax.experiments.store.canonical import versions
 from dpjax.learners.columns import for_concepts
 from dpjax.papers.pages import about
 from dpjax.tables import columns, grids, places, warn
 from dpjax.tables.constant import Constant
 from dpjax.tables.learned import Learned, check_rules
-from dpjax.tables.reading import Form, header
+from dpjax.tables.reading import header
+from dpjax.tables.sources import Form
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
 _BITS = 16
@@ -58,7 +61,7 @@ class _Asked:
         """Why the class does not list its concepts, although it has a method for this; empty if it does."""
         concepts = self.learner.concepts
         try:
-            if hasattr(concepts, "pieces"):
+            if implements(concepts, ConceptClass.pieces):
                 jax.eval_shape(baselines.ERM(concepts).learn, keys.root(0), self.data.sample(), None)
         except InputError as error:
             return str(error)
@@ -67,7 +70,7 @@ class _Asked:
     def measured(self) -> tuple[dict[str, np.ndarray], Hypothesis]:
         """Held-out errors of the learner, its baselines and the best constant, and the hypotheses from all rows."""
         concepts, done = self.learner.concepts, 0
-        with_erm = hasattr(concepts, "pieces") and not self.refused
+        with_erm = implements(concepts, ConceptClass.pieces) and not self.refused
         runs = 1 + self.trials * (1 if with_erm else 2)
 
         def finished(trials: int) -> None:
@@ -104,9 +107,7 @@ def run(command: LearnCommand) -> Answer:
     guarantee = learner.guarantee(columns.plan_for(learner, asked.privacy, asked.accuracy, rows))
     guarantee = None if asked.unproved else guarantee
     errors, hypothesis = asked.measured()
-    if trimmed := getattr(learner.concepts, "trimmed", None):
-        hypothesis = trimmed(hypothesis)
-    learned = Learned(learner, hypothesis, asked.placing, data.names, command.positive)
+    learned = Learned(learner, learner.concepts.trimmed(hypothesis), asked.placing, data.names, command.positive)
     rules = learned.rules()
     released = {
         "versions": versions(), "epsilon": command.epsilon, "delta": command.delta, "alpha": command.alpha,
@@ -268,7 +269,7 @@ def _kept(
     """Writes the hypotheses, the whole answer and, for a shape, its region and a picture; returns the paths."""
     assert command.out is not None
     concepts, files = learned.learner.concepts, []
-    if hasattr(concepts, "halfplanes"):
+    if implements(concepts, ConceptClass.halfplanes):
         from dpjax.plots.polygons import plot_polygon
 
         region = places.geometry(concepts, learned.hypothesis, learned.placing.grids)

@@ -61,7 +61,7 @@ def _row(kind: str, name: str, found: Any) -> dict[str, str]:
 
 
 def _arguments(found: Any) -> str:
-    given = ("concepts", "domain", "k") if not CONCEPTS.made_by(found) else ()
+    given = () if CONCEPTS.made_by(found) or LEARNERS.made_by(found) else ("concepts", "domain", "k")
     own = [key if one.default is one.empty else f"{key}=..." for key, one in inspect.signature(found).parameters.items()
            if key not in given]  # fmt: skip
     return f"({', '.join(own)})"

@@ -9,11 +9,13 @@ from dpjax.audit.watch import Watch
 from dpjax.cli.arguments.optimum import OptimumCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.exit_status import Status
-from dpjax.cli.output import Answer, Table, console
+from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.screen import Table
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault, imported
 from dpjax.experiments.run.progress import Estimate
@@ -31,7 +33,7 @@ def run(command: OptimumCommand) -> Answer:
     if not command.n:
         raise InputError("n", "numbers of rows", "none", "give some, for example --n 2 4 6 8")
     made = class_of(command.matrix, command.imports)
-    matrix = np.asarray(matrix_of(made) if hasattr(made, "predict") else made)
+    matrix = np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
     privacy = Privacy(command.epsilon, command.delta)
     goal = goal_of(

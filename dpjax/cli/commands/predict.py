@@ -15,7 +15,8 @@ from dpjax.core.files import replace_file, require_new
 from dpjax.core.logs import plain
 from dpjax.tables import learned
 from dpjax.tables.columns import placed
-from dpjax.tables.reading import Form, complete, opened
+from dpjax.tables.reading import complete, opened
+from dpjax.tables.sources import Form
 
 _CLIPPED = "values outside the bounds count as the nearest bound"
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from dpjax.cli.arguments.table import TableCommand
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.plain import plain
+from dpjax.core.screen import Table as Printed
 from dpjax.experiments.run import engine
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import end_of

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from dpjax.cli.arguments.theorem import TheoremCommand
 from dpjax.cli.output import Answer, console
-from dpjax.cli.output import Table as Wide
+from dpjax.core.screen import Table as Wide
 from dpjax.papers.theorems import FAULTS, RULES, STATUSES, Item, Paper, papers, search
 from dpjax.papers.theorems.references import code_of
 

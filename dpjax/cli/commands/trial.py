@@ -10,11 +10,12 @@ import jax
 import numpy as np
 
 from dpjax.cli.arguments.trial import TrialCommand
-from dpjax.cli.output import Answer, Table
+from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.cli.study_of import read, script_of, study_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.screen import Table
 from dpjax.experiments.results.columns import LINE
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.reproduce import Reproduced, reproduce

@@ -7,6 +7,7 @@ A parameter annotated as a function or a class takes the name of one: binary = "
 
 import importlib
 import inspect
+import pkgutil
 import sys
 import traceback
 import types
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import dpjax
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -33,36 +35,36 @@ from dpjax.experiments.config.signatures import hints_of, is_callable, kinds_of,
 class Kind:
     """What a name without a module prefix may stand for.
 
-    rooms: modules with public names. noun: for messages. members: those of the objects that the name makes; () for any
-    value, see `names.is_value`, or anything with the members of another kind. read: what makes one of a file of labels,
-    where the path of such a file may stand in place of a name.
+    rooms: modules with public names. noun: for messages. home: "module:Name" of the base class, imported when needed;
+    empty for any value, see `names.is_value`, and all other kinds. read: makes one of a file of labels, if one may.
     """
 
     rooms: tuple[str, ...]
     noun: str
-    members: tuple[str, ...] = ()
+    home: str = ""
     read: Callable[[Path], Any] | None = None
 
     def made_by(self, found: Any) -> bool:
-        """Whether a call of ``found`` makes one: a class with these members, or a function annotated to return one."""
-        return not (isinstance(found, type) and _abstract(found)) and any(map(self.has, values_of(found)))
+        """Whether a call of ``found`` makes one: a class of this kind, or a function annotated to return one."""
+        return not (isinstance(found, type) and inspect.isabstract(found)) and any(map(self.has, values_of(found)))
 
     def has(self, thing: Any) -> bool:
-        """Whether a class, or an object, has the members of this kind."""
-        if self.members:
-            return all(hasattr(thing, member) for member in self.members)
+        """Whether a class, or an object, is of this kind."""
+        if self.home:
+            return issubclass(thing if isinstance(thing, type) else type(thing), pkgutil.resolve_name(self.home))
         return is_value(thing) or any(kind.has(thing) for kind in _NOUNS)
 
 
-CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict",), read_class)
-DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), "a distribution", ("draw", "total"))
-LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), "a Learner", ("learn", "plan"))
-_TASKS = "dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.hard_polygons"
-TASKS = Kind(_TASKS, "a Task", ("draw", "draw_targets"))
-SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", ("plan",))
-LISTS = Kind(("dpjax.lists",), "a list learner", ("names", "plan"))
-REPRESENTATIONS = Kind(("dpjax.learners.representations",), "a representation", ("draw", "errors", "member"))
-CODES = Kind(("dpjax.attacks.codes",), "a fingerprinting code", ("generate", "trace"))
+_C, _TASKS = "dpjax.concepts", ("dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.hard_polygons")
+_L, _R = "dpjax.learners", "dpjax.learners.representations"
+CONCEPTS = Kind((_C, f"{_C}.tree.generators"), "a concept class", f"{_C}.base:ConceptClass", read_class)
+DISTRIBUTIONS = Kind((f"{_C}.distributions", _C), "a distribution", f"{_C}.example_distribution:ExampleDistribution")
+LEARNERS = Kind((_L, "dpjax.baselines", "dpjax.attacks"), "a Learner", f"{_L}.base:Learner")
+TASKS = Kind(_TASKS, "a Task", "dpjax.experiments.sweep.task:Task")
+SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", "dpjax.sanitizers.base:Sanitizer")
+LISTS = Kind(("dpjax.lists",), "a list learner", "dpjax.lists.base:Lists")
+REPRESENTATIONS = Kind((_R,), "a representation", f"{_R}.base:Representation")
+CODES = Kind(("dpjax.attacks.codes",), "a fingerprinting code", "dpjax.attacks.codes.base:Code")
 MATRICES = Kind(("dpjax.dimensions.families",), "a matrix", read=read_matrix)
 _NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS, CODES
 ANY = Kind(tuple(room for kind in _NOUNS[:-1] for room in kind.rooms), "a dataclass or an array")
@@ -72,12 +74,6 @@ _OF_PARAMETER = {"matrix": MATRICES}
 
 class NotImportedError(InputError):
     """Code of a module that no --import names. modules: all such modules of a configuration."""
-
-    modules: tuple[str, ...] = ()
-
-
-def _abstract(kind: Any) -> bool:
-    return getattr(kind, "_is_protocol", False) or inspect.isabstract(kind)
 
 
 class PersonsFault(InputError):
@@ -123,6 +119,10 @@ class Builder:
     def knowing(self, **given: Any) -> "Builder":
         """A copy with further values for parameters."""
         return replace(self, given={**self.given, **given})
+
+    def of_class(self, concepts: ConceptClass) -> "Builder":
+        """A copy that knows a class, its domain, and the domain's parameters."""
+        return self.knowing(concepts=concepts, domain=concepts.domain, **concepts.domain.parameters)
 
     def free(self, found: Any) -> list[str]:
         """The parameters of a class or function that positional arguments fill, in order."""
@@ -205,7 +205,7 @@ class Builder:
                 raise InputError(name, "no arguments for an object", repr(path), "leave them out")
             return found
         if not (kind.made_by(found) or self.trusted):
-            if not positional and not named and kind.members and kind.has(found) and not isinstance(found, type):
+            if not positional and not named and kind.home and kind.has(found) and not isinstance(found, type):
                 return found
             raise _unfit(name, path, found, kind)
         outside = not getattr(found, "__module__", "dpjax").startswith("dpjax")
@@ -371,7 +371,7 @@ def public_names(kind: Kind = ANY) -> dict[str, Any]:
     for room in kind.rooms:
         for key, value in vars(importlib.import_module(room)).items():
             own = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
-            if callable(value) and own and kind.made_by(value) and not all(map(_abstract, values_of(value))):
+            if callable(value) and own and kind.made_by(value) and not all(map(inspect.isabstract, values_of(value))):
                 found.setdefault(key, value)
     return found
 

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base
 
 
 def describe(value: Any, name: str = "value") -> Any:
@@ -89,7 +90,7 @@ def _object(value: Any, name: str) -> Any:
         raise InputError(name, "a frozen dataclass", f"{kind}, which is not frozen", "write @dataclass(frozen=True)")
     own = [field for field in fields(value) if not field.metadata.get("performance")]
     parts = [[field.name, describe(getattr(value, field.name), f"{name}.{field.name}")] for field in own]
-    token = getattr(value, "cache_token", None)
+    token = value.cache_token if isinstance(value, Base) else None
     return ["object", label(value), parts, *([] if token is None else [str(token)])]
 
 

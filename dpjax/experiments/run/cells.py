@@ -3,8 +3,9 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Generator
-from typing import Any, Protocol
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base, required
 from dpjax.experiments.identity.describe import label
 from dpjax.experiments.run.device import threads
 from dpjax.experiments.run.tiles import Program, arguments_of, shape_of, traced
@@ -27,9 +29,10 @@ from dpjax.experiments.sweep.task import Task
 _CHECKPOINT_SECONDS = 1.0
 
 
-class TileEngine(Protocol):
-    """What computes trials; see `engine.Engine`. Several threads may ask at the same time."""
+class TileEngine(Base):
+    """Base class of what computes trials; see `engine.Engine`. Several threads may ask at the same time."""
 
+    @abstractmethod
     def tiles(
         self, program: Program, task: Task, point: Point, seed: int, first: int, last: int
     ) -> Generator[NDArray[np.uint8]]:
@@ -38,13 +41,16 @@ class TileEngine(Protocol):
         first, last: multiples of ``program.block``.
         """
 
-    @property
+    @required
     def device_kind(self) -> str:
         """Of the devices that compute, part of a result's identity."""
 
-    @property
+    @required
     def device(self) -> Any:
         """A device of this kind, by which sizes of tiles and blocks are chosen."""
+
+    devices: Sequence[Any] = ()
+    """All of them, for the number of threads."""
 
 
 def digest_of(plan: Any) -> str:

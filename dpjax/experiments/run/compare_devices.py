@@ -18,9 +18,10 @@ from dpjax.core.checks import InputError
 from dpjax.core.schemas import check
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.store import error_bins
-from dpjax.experiments.store.cell_file import outcomes_of
+from dpjax.experiments.store.canonical import canonical
+from dpjax.experiments.store.cell_file import Cell, outcomes_of
 from dpjax.experiments.store.file_schemas import PointCell
-from dpjax.experiments.store.store import Cell, Store, canonical
+from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.setting import APART
 
 WHERE = ("device", "versions", "program", "block", "tile")

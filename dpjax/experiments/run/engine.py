@@ -18,6 +18,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.compilers import require_sound
 from dpjax.core.cores import cores
 from dpjax.core.forking import require_not_forked
+from dpjax.experiments.run.cells import TileEngine
 from dpjax.experiments.run.device import identity_of
 from dpjax.experiments.run.loading import Loader
 from dpjax.experiments.run.memory import Room, bytes_of
@@ -35,7 +36,7 @@ def device_kind() -> str:
     return identity_of(jax.local_devices()[0])
 
 
-class Engine:
+class Engine(TileEngine):
     """Compiles each program once, loads it on every device that runs it, and streams tiles. Use as a context manager.
 
     Several threads may ask for tiles at once; each tile goes to the device with the fewest at that moment. Fewer

@@ -114,7 +114,7 @@ def _opened(
         records = Records(Path(out))
         if repair:
             repaired(store, records)
-        rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
+        rules = rules or Rules(threads=threads_for(len(machine.devices) or 1))
         yield Worker(store, machine, records, study.seed, rules, seen.trials), seen
 
 

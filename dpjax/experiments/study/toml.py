@@ -278,8 +278,7 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
     if table.concepts is None:
         raise InputError("task.concepts", "a concept class", "none", 'write concepts = "Thresholds(2**32)"')
     concepts = builder.build("task.concepts", table.concepts, CONCEPTS)
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
-    within = builder.knowing(concepts=concepts, **of_class)
+    within = builder.of_class(concepts)
     distribution = within.build("task.distribution", table.distribution, DISTRIBUTIONS)
     targets = table.targets
     if isinstance(targets, Mapping):
@@ -289,9 +288,8 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
 
 
 def _targets(concepts: Any, arguments: Mapping[str, Any]) -> Any:
-    made = checks.members("concepts", concepts, ("targets",), "give targets as numbers of concepts").targets
     try:
-        return made(**{"count": 64, **arguments})
+        return concepts.targets(**{"count": 64, **arguments})
     except InputError:
         raise
     except Exception as error:

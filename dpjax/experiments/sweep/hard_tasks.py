@@ -12,7 +12,6 @@ from dpjax.concepts import Finite, Multiclass, Points, PointSets, ProductCube, T
 from dpjax.concepts.literals import OfLiterals
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.sweep.hard_polygons import hard_polygon as hard_polygon
 from dpjax.experiments.sweep.task import Task
 
 _UNIT = 2**40

@@ -12,14 +12,14 @@ from jax import Array
 from jax.tree_util import GetAttrKey, register_pytree_with_keys_class
 
 from dpjax.concepts import Hypothesis, outside
-from dpjax.concepts.base import columns_of
+from dpjax.concepts.base import require_class
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
 from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.sweep.error_mass import SHARES, as_mass
 
-CLASS_ADVICE = "give a concept class, such as dpjax.Thresholds(dpjax.Domain(256)), see dpjax.concepts.base"
 _TARGETS = 64
 _ROWS = 1 << 20
 
@@ -39,7 +39,7 @@ class Task:
         `dpjax.empirical` (one over a smaller domain {0..m - 1} gives the other elements mass 0); over cubes
         `dpjax.ProductCube`, in the plane `dpjax.concepts.PlaneAtoms`.
       targets: the set, indices of concepts or encoded concepts ``uint32[c, limbs]``; by default
-        ``concepts.targets_under(distribution, 64)`` if the class has it, else ``concepts.targets(64)``.
+        ``concepts.targets_under(distribution, 64)``.
       noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is the
         excess error over it.
 
@@ -54,16 +54,17 @@ class Task:
     flips: Any
 
     def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
-        checks.members("concepts", concepts, ("domain", "predict", "error"), CLASS_ADVICE)
-        checks.members("distribution", distribution, ("draw",), "for example dpjax.uniform(concepts.domain)")
-        misfit = getattr(distribution, "misfit", lambda domain: None)
-        if (why := _fitting(concepts, lambda: misfit(concepts.domain))) is not None:
+        require_class(concepts)
+        advice = "for example dpjax.uniform(concepts.domain); a new kind inherits from dpjax.ExampleDistribution"
+        checks.instance("distribution", distribution, ExampleDistribution, advice)
+        if (why := _fitting(concepts, lambda: distribution.misfit(concepts.domain))) is not None:
             raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
         rate = noise_of(noise)
-        if rate and columns_of(concepts) > 1:
+        if rate and concepts.columns > 1:
             raise InputError("noise", "0 for a class with more than two labels", repr(noise), "leave it out")
-        given = _fitting(concepts, lambda: _default(concepts, distribution)) if targets is None else targets
-        encoded = _encoded(concepts, given)
+        if targets is None:
+            targets = _fitting(concepts, lambda: concepts.targets_under(distribution, _TARGETS))
+        encoded = _encoded(concepts, targets)
         self._fill(concepts, distribution, encoded, rate if rate else None)
         self._check()
 
@@ -182,9 +183,7 @@ class Task:
     def _divisor(self) -> Any:
         if self._in_shares:
             return float(SHARES)
-        if (units := getattr(self.distribution, "units", None)) is not None:
-            return units()
-        return float(self.distribution.total)
+        return self.distribution.units()
 
     def _shapes(self) -> tuple[Any, Any]:
         """Shapes of a sample of two rows with one label column, and of the error of its target."""
@@ -198,7 +197,7 @@ class Task:
 
     def _check(self) -> None:
         sample, error = _fitting(self.concepts, self._shapes)
-        for name, part, like in (("y", sample.y, (2, columns_of(self.concepts))), ("error", error, (1,))):
+        for name, part, like in (("y", sample.y, (2, self.concepts.columns)), ("error", error, (1,))):
             if part.shape != like:
                 what = f"concepts.{'predict' if name == 'y' else 'error'}"
                 raise InputError(what, f"an array of shape {like} here", f"{part.shape}", "see dpjax.concepts.base")
@@ -226,15 +225,6 @@ def noise_of(rate: float) -> np.uint32:
     if not 0 <= checks.number("noise", rate) < 0.5:
         raise InputError("noise", "a rate in [0, 1/2)", repr(rate), "flip fewer labels: at 1/2 they are random")
     return np.uint32(min(round(rate * 2**32), 2**31 - 1))
-
-
-def _default(concepts: Any, distribution: Any) -> Any:
-    if (under := getattr(concepts, "targets_under", None)) is not None:
-        return under(distribution, _TARGETS)
-    if (targets := getattr(concepts, "targets", None)) is None:
-        advice = "give targets, or the class a method targets(count)"
-        raise InputError("targets", f"a set of concepts of {type(concepts).__name__}", "none", advice)
-    return targets(_TARGETS)
 
 
 def _encoded(concepts: Any, targets: Any) -> Array:

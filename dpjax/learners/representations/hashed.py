@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.learners.representations.base import Representation
 from dpjax.theory import representations as theory
 
 MOST_BITS = 20
 
 
-class HashSizes:
+class HashSizes(Representation):
     """Base of representations with fields ``tries`` and ``bits``, None for those that the accuracy decides.
 
     A subclass has ``ones``, the number of elements of a set, ``elements``, of all sets of a concept together, and

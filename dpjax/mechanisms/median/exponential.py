@@ -25,9 +25,7 @@ from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
-from dpjax.mechanisms.median.answer import MedianAnswer
-
-Margins = tuple[Array | int, Array | int]
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan
 
 
 @register_dataclass
@@ -112,7 +110,7 @@ def exponential_median(
 
 
 @plan_type
-class ExponentialPlan:
+class ExponentialPlan(MedianPlan):
     """The exponential median at ``epsilon``, over {0..size - 1}, or all 2**bits values for None."""
 
     epsilon: Positive

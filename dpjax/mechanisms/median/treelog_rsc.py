@@ -21,8 +21,8 @@ from dpjax.laws import Laplace
 from dpjax.mechanisms.choosing import choosing
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
-from dpjax.mechanisms.median.answer import MedianAnswer, roomy
-from dpjax.mechanisms.median.exponential import Margins, exponential_median, three_candidates
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy
+from dpjax.mechanisms.median.exponential import exponential_median, three_candidates
 from dpjax.mechanisms.median.treelog import unstable_from
 from dpjax.mechanisms.slicing import cut_slice
 
@@ -44,7 +44,7 @@ class RscStep:
 
 
 @plan_type
-class RscPlan:
+class RscPlan(MedianPlan):
     """The arguments of `treelog_rsc`. Budgets hold under ADD_OR_REMOVE_ONE.
 
     Attributes:

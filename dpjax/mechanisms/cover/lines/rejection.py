@@ -25,6 +25,7 @@ from dpjax.core.integers import integers, maximum, stack, where, words_of
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law
+from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
 from dpjax.mechanisms.cover.lines.envelope import envelope, slackened
 from dpjax.mechanisms.cover.lines.refine import Walls, moving_bound
@@ -48,7 +49,7 @@ class Performance:
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
 
 
-class CutFamily:
+class CutFamily(Family):
     """Makes families of cuts a `mechanisms.cover.Family`: a subclass implements `Cuts` and has the three sizes."""
 
     bins: int
