@@ -32,6 +32,7 @@ def small(out, *flags):
     )  # fmt: skip
 
 
+@pytest.mark.site
 def test_help_teaches():
     for words in ((), *((name,) for name in COMMANDS)):
         done = dpjax(*words, "--help")
@@ -81,6 +82,7 @@ def test_commands_follow_each_other_in_one_process(capsys, tmp_path):
         assert json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.site
 def test_list_names_everything_with_its_guarantee(capsys):
     assert cli.main(["list", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)["entries"]
@@ -104,6 +106,7 @@ def test_list_names_everything_with_its_guarantee(capsys):
     assert not {"Learner", "Sanitizer", "database"} & names
 
 
+@pytest.mark.site
 def test_plan_prints_theorems_and_trees(capsys):
     flags = ["--k", "2", "--epsilon", "1", "--concepts", "Points(2**20)"]
     assert cli.main(["plan", "configs/demo.toml", *flags, "--json"]) == 0
@@ -118,6 +121,7 @@ def test_plan_prints_theorems_and_trees(capsys):
     assert rows[-1]["guarantee"] is None
 
 
+@pytest.mark.site
 def test_plan_says_whom_a_bound_is_about(capsys):
     flags = ["--concepts", "Thresholds(64)", "--learners", "KLN", "--k", "1", "--epsilon", "1"]
     for noise, kind in (([], "private learner"), (["--noise", "0.46"], "private agnostic learner")):

@@ -265,6 +265,7 @@ def test_a_class_and_a_learner_from_outside(patients, tmp_path, capsys, monkeypa
     assert status == 0 and json.loads(out)["ones"] == {"state": 80} and json.loads(out)["moved"] == {"age": 0}
 
 
+@pytest.mark.site
 def test_the_line_of_the_readme_and_what_it_prints(root, capsys, monkeypatch):
     """The table in configs/, at 120 columns."""
     monkeypatch.chdir(root)
