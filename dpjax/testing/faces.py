@@ -104,14 +104,19 @@ def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str:
     """``concepts.describe`` gives a sentence for each of the k; the error of each is a number in [0, 1], and on small
     domains the mass of the elements on which the hypothesis predicts another label than the target."""
     concepts, task = subject.learner.concepts, subject.task
+
+    @jax.jit
+    def errors_of(found: Any) -> tuple[Any, Any]:
+        target = task.draw_targets(jax.random.key(0), subject.k)
+        return task.error(found, target), _counted_mass(subject, found, target)
+
     for sample in (subject.draw(), subject.draw(0)):
         found = jax.tree.map(lambda part: part[0], subject.learn(sample))
-        target = task.draw_targets(jax.random.key(0), subject.k)
-        error = np.asarray(task.error(found, target))
+        error, mass = jax.tree.map(np.asarray, errors_of(found))
         expected = f"errors in [0, 1], {subject.k} of them"
         advice = "check concepts.error, and hypotheses of abstaining runs"
         require(error.shape == (subject.k,) and np.all((error >= 0) & (error <= 1)), expected, short(error), advice)
-        counted = _counted_error(subject, found, target)
+        counted = None if mass is None else mass.astype(float) / task.total * float(task.scale)
         advice = "correct concepts.error, or the hypothesis's error_in"
         ok = counted is None or np.allclose(counted, error, rtol=1e-4, atol=1e-6)
         require(ok, f"the mass of wrong predictions, {short(counted)}", short(error), advice)
@@ -121,8 +126,8 @@ def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str:
     return f"for example: {words[0]}"
 
 
-def _counted_error(subject: LearnerUnderTest, found: Any, target: Any) -> np.ndarray | None:
-    """``float64[k]``, element by element; None if the elements cannot be listed."""
+def _counted_mass(subject: LearnerUnderTest, found: Any, target: Any) -> Any:
+    """The mass of wrong predictions, ``uint64[k]``, element by element; None if the elements cannot be listed."""
     learner, task = subject.learner, subject.task
     with jax.enable_x64(True):
         try:
@@ -133,7 +138,7 @@ def _counted_error(subject: LearnerUnderTest, found: Any, target: Any) -> np.nda
             return None
         wrong = learner.predict(found, x) != learner.concepts.predict(target, x)
         of_concepts = jnp.any(wrong.reshape(len(x), subject.k, -1), axis=-1)  # of all label columns of a concept
-        return np.asarray(mass_of(of_concepts, mass)).astype(float) / task.total * float(task.scale)
+        return mass_of(of_concepts, mass)
 
 
 def hard_neighbors_are_neighbors(subject: LearnerUnderTest) -> None:
