@@ -135,9 +135,9 @@ def entry_of(one: Candidate, goal: Goal, neighboring: Neighboring) -> Entry:
     epsilon, delta, _, _ = host_numbers(*budget)
     within = guarantee.epsilon <= epsilon * _ROUNDING and guarantee.delta <= delta * _ROUNDING
     if guarantee.neighboring is not neighboring or not within:
-        given = f"({guarantee.epsilon:g}, {guarantee.delta:g}), {guarantee.neighboring.value}"
+        actual = f"({guarantee.epsilon:g}, {guarantee.delta:g}), {guarantee.neighboring.value}"
         expected = f"a guarantee of ({epsilon:g}, {delta:g}), {neighboring.value}"
-        raise InputError("learner", expected, given, "correct its plan")
+        raise InputError("learner", expected, actual, "correct its plan")
     return Entry(one.name, one.learner, one.family, guarantee, theorem, why)
 
 
@@ -146,7 +146,7 @@ def tried(entry: Entry, goal: Goal) -> Entry:
     concepts = entry.learner.concepts
     x, mask = ((_ROWS, concepts.domain.limbs), jnp.uint32), ((_ROWS,), jnp.bool_)
     shapes = x, ((_ROWS, goal.k * concepts.columns), jnp.bool_), mask
-    parts: tuple[Any, ...] = tuple(jax.ShapeDtypeStruct(*one) for one in shapes)
+    parts: tuple[Any, ...] = tuple(jax.ShapeDtypeStruct(*spec) for spec in shapes)
     try:
         plan = entry.learner.plan(goal.privacy, goal.accuracy, _ROWS)
         jax.eval_shape(lambda key, sample: entry.learner.learn(key, sample, plan), keys.root(0), Sample(*parts))
@@ -159,11 +159,11 @@ def tried(entry: Entry, goal: Goal) -> Entry:
 
 def prove(entries: Iterable[Entry], goal: Goal) -> list[Entry]:
     """The entries without measurements; tried until the first one with a theorem runs, which is the best."""
-    found, known = [], False
+    checked, known = [], False
     for entry in entries:
-        found.append(entry if known else tried(entry, goal))
-        known = known or (found[-1].runs and entry.theorem is not None)
-    return found
+        checked.append(entry if known else tried(entry, goal))
+        known = known or (checked[-1].runs and entry.theorem is not None)
+    return checked
 
 
 @dataclass
@@ -183,17 +183,17 @@ class Race:
 
     def run(self, entries: Iterable[Entry]) -> list[Entry]:
         """The entries with their n*, or why they have none. Of one family the first one that runs is measured."""
-        found, families = [], set()
+        result, families = [], set()
         for entry in entries:
             if entry.family in families:
                 why = "the same learner with another composition has a smaller theorem"
-                found.append(replace(entry, not_measured=why))
+                result.append(replace(entry, not_measured=why))
                 continue
-            found.append(self._measured(tried(entry, self.goal)))
-            if found[-1].runs:
+            result.append(self._measured(tried(entry, self.goal)))
+            if result[-1].runs:
                 families.add(entry.family)
-            self.tell(f"{entry.name}: n* {found[-1].star or 'not measured'}")
-        return found
+            self.tell(f"{entry.name}: n* {result[-1].star or 'not measured'}")
+        return result
 
     def _measured(self, entry: Entry) -> Entry:
         if not entry.runs:

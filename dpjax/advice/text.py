@@ -63,7 +63,7 @@ def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[l
     headings = ["learner", "guarantee", "provable n", *([] if how is None else ["n*", "on"])]
     shown = found.entries if verbose else _first_of_each(found.entries)
     notes: list[str] = []
-    cells = [_cells(one, notes, how is None) for one in shown]
+    cells = [_cells(entry, notes, how is None) for entry in shown]
     after = [f"[{number}] {reason}" for number, reason in enumerate(notes, 1)]
     if how is not None:
         beta = float(found.goal.accuracy.beta)
@@ -75,7 +75,7 @@ def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[l
         if found.caution is not None:
             after.append(f"caution: {found.caution}")
     if found.failed:
-        why = {one.name: one.not_measured for one in found.entries} | found.refused
+        why = {entry.name: entry.not_measured for entry in found.entries} | found.refused
         after.append(f"{len(found.failed)} failed: {'; '.join(f'{name}: {why[name]}' for name in found.failed)}")
     hidden = len(found.entries) - len(shown)
     if verbose:
@@ -111,7 +111,7 @@ def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:
 def _first_of_each(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Of learners that differ in the composition only, the one with the smallest theorem."""
     first: dict[Any, Entry] = {}
-    for one in entries:
-        if one.family not in first or not first[one.family].runs:
-            first[one.family] = one
+    for entry in entries:
+        if entry.family not in first or not first[entry.family].runs:
+            first[entry.family] = entry
     return tuple(first.values())

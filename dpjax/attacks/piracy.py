@@ -51,8 +51,8 @@ def measure(
     checks.probability("confidence", confidence)
     root, parts = keys.root(seed), []
     for first in range(0, codebooks, _TILE):
-        found = _tile(code, pirate, root, jnp.int32(coalition), jnp.uint32(first), min(_TILE, codebooks))
-        parts.append(jax.tree.map(np.asarray, found))
+        batch = _tile(code, pirate, root, jnp.int32(coalition), jnp.uint32(first), min(_TILE, codebooks))
+        parts.append(jax.tree.map(np.asarray, batch))
     accused, broken = (np.concatenate(part)[:codebooks] for part in zip(*parts, strict=True))
     if np.any(broken >= 0) and not any_word:
         trial = int(np.argmax(broken >= 0))

@@ -63,8 +63,8 @@ class ERM(Learner):
         y, columns = sample.y, self.concepts.columns
         if columns > 1:
             if y.shape[1] % columns:
-                given = f"{y.shape[1]} columns"
-                raise InputError("labels", f"{columns} columns for each concept, the bits", given, "give all bits")
+                actual = f"{y.shape[1]} columns"
+                raise InputError("labels", f"{columns} columns for each concept, the bits", actual, "give all bits")
             y = y.reshape(sample.capacity, -1, columns)
         return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, y))
 

@@ -22,15 +22,15 @@ from dpjax.core.plain import plain
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status, see `exit_status.Status`."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if [*given] == ["--version"]:
+    argv = sys.argv[1:] if arguments is None else arguments
+    if [*argv] == ["--version"]:
         print(f"dpjax {dpjax.__version__}")
         return Status.DONE
     fit_streams()
     answer: dict[str, Any] = {}
     command: Any = None
     try:
-        command = parse(given)
+        command = parse(argv)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
         if command.compiles:
             from dpjax.experiments.run.compile_cache import use_compile_cache
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         say(f"{error.trace}dpjax: {error}")
         if error.modules:  # a store never names what is imported: the person does
-            words = with_one_import([*given, *(f"--import={name}" for name in error.modules)])
+            words = with_one_import([*argv, *(f"--import={name}" for name in error.modules)])
             say(f"dpjax: if you trust this code: {shlex.join(['dpjax', *words])}")
         return Status.INVALID
     except BrokenPipeError:  # the reader closed standard output

@@ -52,5 +52,5 @@ def _both(labels: np.ndarray) -> bool:
 
 def _alike(concepts: ConceptClass, also: str = "") -> InputError:
     expected = f"two concepts that differ on one of the first elements{also}"
-    given = f"{type(concepts).__name__} on {concepts.domain.size} elements"
-    return InputError("concepts", expected, given, "take a larger domain")
+    actual = f"{type(concepts).__name__} on {concepts.domain.size} elements"
+    return InputError("concepts", expected, actual, "take a larger domain")

@@ -165,8 +165,8 @@ def from_weights(domain: Domain, positions, weights) -> Distribution:
     """
     positions, weights = _elements("positions", positions), _elements("weights", weights)
     if len(positions) != len(weights):
-        given = f"{len(positions)} positions, {len(weights)} weights"
-        raise InputError("weights", "one for each position", given, "give as many weights as positions")
+        actual = f"{len(positions)} positions, {len(weights)} weights"
+        raise InputError("weights", "one for each position", actual, "give as many weights as positions")
     pairs = sorted((p, w) for p, w in zip(positions, weights, strict=True) if w != 0)
     return from_segments(domain, [(p, p, w) for p, w in pairs])
 
@@ -213,8 +213,8 @@ def empirical(domain: Domain, values) -> Distribution:
     Args:
       values: elements of the domain, whole numbers >= 0, at least one.
     """
-    found = Counter(_elements("values", values))
-    return from_weights(domain, list(found), list(found.values()))
+    counts = Counter(_elements("values", values))
+    return from_weights(domain, list(counts), list(counts.values()))
 
 
 def adversarial_points(domain: Domain, alpha: float) -> Distribution:
@@ -265,17 +265,17 @@ def _elements(name: str, values: Any) -> list[int]:
     advice = "multiply all by a common factor" if name == "weights" else "map them to the domain"
     if not isinstance(values, Iterable):
         raise InputError(name, "a list of whole numbers >= 0", repr(values), advice)
-    found = list(values)
+    items = list(values)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "u":
         return values.tolist()
-    for value in found:
+    for value in items:
         try:
             whole = np.ndim(value) == 0 and int(value) == value and value >= 0
         except (TypeError, ValueError, OverflowError):
             whole = False
         if not whole:
             raise InputError(name, "whole numbers >= 0", repr(value), advice)
-    return [int(value) for value in found]
+    return [int(value) for value in items]
 
 
 def _decimal(name: str, value: float) -> Fraction:

@@ -86,8 +86,8 @@ class Multiclass(ConceptClass):
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The bits of the labels of elements ``uint32[..., 1]``, ``bool[..., k columns]``, a concept's together."""
         element = jnp.minimum(x[..., 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
-        found = jnp.moveaxis(self.labeling(hypothesis)[:, element], 0, -1)
-        bits = found[..., None] >> jnp.arange(self.columns, dtype=jnp.int32) & 1
+        label = jnp.moveaxis(self.labeling(hypothesis)[:, element], 0, -1)
+        bits = label[..., None] >> jnp.arange(self.columns, dtype=jnp.int32) & 1
         return (bits > 0).reshape(*element.shape, -1)
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
@@ -107,8 +107,8 @@ class Multiclass(ConceptClass):
         """
         y = y[:, None] if y.ndim == 1 else y
         if y.shape[1] != self.columns:
-            given = f"shape {y.shape}"
-            raise InputError("labels", f"{self.columns} columns, the bits of 0..{self.labels - 1}", given, "give all")
+            actual = f"shape {y.shape}"
+            raise InputError("labels", f"{self.columns} columns, the bits of 0..{self.labels - 1}", actual, "give all")
         element = jnp.minimum(x[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         weights = jnp.asarray([1 << i for i in range(self.columns)], jnp.int32)
         number = jnp.sum(jnp.where(y, weights, 0), axis=1, dtype=jnp.int32)

@@ -48,9 +48,9 @@ def error(concepts: Any, distribution: Any, hypothesis: Any, target: Hypothesis)
     if isinstance(hypothesis, Outside):
         return hypothesis.error_in(concepts, distribution, target)
     if method := next((name for name in ("error", "error_in") if hasattr(hypothesis, name)), None):
-        given = f"{type(hypothesis).__name__} with a method {method}"
+        actual = f"{type(hypothesis).__name__} with a method {method}"
         advice = "inherit from dpjax.concepts.Outside, and write predict_in and error_in"
-        raise InputError("hypothesis", "a Hypothesis of the class, or an Outside", given, advice)
+        raise InputError("hypothesis", "a Hypothesis of the class, or an Outside", actual, advice)
     return concepts.error(distribution, hypothesis, target)
 
 

@@ -37,8 +37,8 @@ class PlaneAtoms(ExampleDistribution):
         """Host: distinct points, and as many weights, whole numbers >= 1 with a sum below 2**64: errors wrap there."""
         elements = Plane(d).encode(points)
         if len(points) != len(weights) or len(np.unique(elements, axis=0)) != len(points):
-            given = f"{len(points)} points, {len(weights)} weights"
-            raise InputError("points", "distinct points, and as many weights", given, "merge equal points")
+            actual = f"{len(points)} points, {len(weights)} weights"
+            raise InputError("points", "distinct points, and as many weights", actual, "merge equal points")
         whole = [checks.integer("weight", int(weight) if _whole(weight) else weight, 1) for weight in weights]
         if not 1 <= sum(whole) < 1 << 64:
             raise InputError("weights", "a sum from 1 to 2**64 - 1", repr(sum(whole)), "use smaller whole numbers")

@@ -112,11 +112,11 @@ class PointSets(ConceptClass):
 
         def said(words: np.ndarray) -> str:
             values = wide.decode(np.asarray(words).reshape(self.bits, self.ones, 2)).tolist()
-            parts = [f"x in {{{', '.join(map(str, own))}}}" for own in values]
+            parts = [f"x in {{{', '.join(map(str, method))}}}" for method in values]
             return (
                 "1 iff " + parts[0]
                 if self.bits == 1
-                else "; ".join(f"bit {i} iff {one}" for i, one in enumerate(parts))
+                else "; ".join(f"bit {i} iff {part}" for i, part in enumerate(parts))
             )
 
         return sentences(hypothesis, said)
@@ -129,9 +129,9 @@ class PointSets(ConceptClass):
         if isinstance(hypothesis, BucketSets):
             everywhere, full = hypothesis.mass(distribution)
         else:
-            own = self.sets(hypothesis).reshape(elements.shape[0], -1, 2)
-            elements = jnp.concatenate([elements, own], axis=1)
-        ours, theirs = (self._labels(one, elements[..., 2 - self.domain.limbs :]) for one in (hypothesis, target))
+            points = self.sets(hypothesis).reshape(elements.shape[0], -1, 2)
+            elements = jnp.concatenate([elements, points], axis=1)
+        ours, theirs = (self._labels(side, elements[..., 2 - self.domain.limbs :]) for side in (hypothesis, target))
         single = jax.vmap(lambda rows: first_of_each(rows, jnp.ones(rows.shape[0], bool)))(elements)
         mass = jnp.where(single, distribution.mass_at(wide.join(elements)), jnp.uint64(0))
         wrong = jnp.where(jnp.any(ours != theirs, axis=-1), mass, jnp.uint64(0))
@@ -155,11 +155,11 @@ class PointSets(ConceptClass):
 
     def _number(self, number: int) -> list[list[int]]:
         """Concept ``number`` in [0, size)."""
-        each, found = comb(self.domain.size, self.ones), []
+        each, sets = comb(self.domain.size, self.ones), []
         for _ in range(self.bits):
             number, rank = divmod(number, each)
-            found.append(_subset(rank, self.ones))
-        return found
+            sets.append(_subset(rank, self.ones))
+        return sets
 
     def _windows(self, elements: list[int], count: int) -> list[list[list[int]]]:
         """Concepts whose sets are consecutive windows of the elements, one after the other."""
@@ -168,18 +168,18 @@ class PointSets(ConceptClass):
             [[elements[(start + i * self.ones + j) % total] for j in range(self.ones)] for i in range(self.bits)]
             for start in range(total)
         ]
-        distinct = list({str([sorted(own) for own in sets]): sets for sets in made}.values())
+        distinct = list({str([sorted(subset) for subset in sets]): sets for sets in made}.values())
         few = min(count, len(distinct))
         return [distinct[i * len(distinct) // few] for i in range(few)]
 
 
 def _subset(rank: int, ones: int) -> list[int]:
     """The set with this rank among those of ``ones`` whole numbers >= 0, in the combinatorial number system."""
-    found = []
+    elements = []
     for left in range(ones, 0, -1):
         element = left - 1
         while comb(element + 1, left) <= rank:
             element += 1
-        found.append(element)
+        elements.append(element)
         rank -= comb(element, left)
-    return found
+    return elements

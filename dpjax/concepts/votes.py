@@ -39,7 +39,7 @@ class Votes(Hypothesis, Outside):
         """``bool[..., k]``: the majority of the members' labels."""
 
         def of_one(members: Any) -> Array:
-            labels = jax.vmap(lambda one: outside.predict(concepts, one, x)[..., 0])(members)
+            labels = jax.vmap(lambda member: outside.predict(concepts, member, x)[..., 0])(members)
             return 2 * jnp.sum(labels, axis=0, dtype=jnp.int32) > labels.shape[0]
 
         return jnp.moveaxis(jax.vmap(of_one)(self.members), 0, -1)
@@ -55,14 +55,14 @@ class Votes(Hypothesis, Outside):
 
     def describe_in(self, concepts: Any, rule: Rule | None = None) -> list[str]:
         """The different members' sentences, the most frequent first, with their numbers of votes."""
-        found = []
+        texts = []
         for j in range(len(np.asarray(self.outcome))):
-            own = jax.tree.map(lambda part, j=j: part[j], self.members)
-            each = (jax.tree.map(lambda part, t=t: part[t], own) for t in range(self._rounds))
-            votes = Counter(said for one in each for said in outside.describe(concepts, one, rule))
+            voters = jax.tree.map(lambda part, j=j: part[j], self.members)
+            each = (jax.tree.map(lambda part, t=t: part[t], voters) for t in range(self._rounds))
+            votes = Counter(said for member in each for said in outside.describe(concepts, member, rule))
             listed = "; ".join(f"{count} x [{said}]" for said, count in votes.most_common())
-            found.append(f"majority of {self._rounds}: {listed}" + " (no answer)" * (int(self.outcome[j]) < 0))
-        return found
+            texts.append(f"majority of {self._rounds}: {listed}" + " (no answer)" * (int(self.outcome[j]) < 0))
+        return texts
 
     @property
     def _rounds(self) -> int:

@@ -134,8 +134,8 @@ class Learner(Base):
         """
         require_relation(self.neighboring)
         if isinstance(self.concepts, type):
-            given, advice = f"the class {self.concepts.__name__}", f"call it: {self.concepts.__name__}(...)"
-            raise InputError("concepts", "an instance", given, advice)
+            actual, advice = f"the class {self.concepts.__name__}", f"call it: {self.concepts.__name__}(...)"
+            raise InputError("concepts", "an instance", actual, advice)
         host_numbers(privacy, accuracy)
         checks.whole_or_none("n", n, 0)
         plan = self._plan(privacy, accuracy, n)
@@ -255,12 +255,12 @@ class Learner(Base):
             ("x", sample.x, "uint32[capacity, limbs]"), ("y", sample.y, "bool[capacity, k]"),
             ("mask", sample.mask, "bool[capacity]"),
         ):  # fmt: skip
-            given, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
+            dtype, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
             more = len(shape) - like.count(",") - 1
             allowed = (0, 1) if name == "x" and self.own_points else (0,)  # elements of each column
-            if given != like.partition("[")[0] or more not in allowed or shape[:1] != np.shape(sample.mask)[:1]:
+            if dtype != like.partition("[")[0] or more not in allowed or shape[:1] != np.shape(sample.mask)[:1]:
                 advice = "make samples with dpjax.learners.database"
-                raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{given}{shape}", advice)
+                raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{dtype}{shape}", advice)
         if not sample.capacity:
             sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
         domain, x = self.concepts.domain, sample.x
@@ -349,5 +349,5 @@ def require_one_column(name: str, concepts: Any) -> None:
     """Raises InputError for a class with several label columns, whose concepts are learned one at a time."""
     if (count := concepts.columns) > 1:
         expected = "one of a class with one label column: several concepts of more are not supported"
-        given, advice = f"{type(concepts).__name__} with {count} columns", "take k = 1, without Independent"
-        raise InputError(name, expected, given, advice)
+        actual, advice = f"{type(concepts).__name__} with {count} columns", "take k = 1, without Independent"
+        raise InputError(name, expected, actual, advice)

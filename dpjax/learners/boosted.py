@@ -119,9 +119,9 @@ class Boosted(Learner):
         least = self._least(accuracy, rows)
         part, goal = self._round(privacy, rounds), self._goal(accuracy, rounds)
         weak = budget_for(self.learner, self._weak(part, draws, least), goal, draws)
-        one = self.learner.plan(weak, goal, draws)
+        weak_plan = self.learner.plan(weak, goal, draws)
         shrink = down(exp(-self._rate))
-        return BoostedPlan(one, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
+        return BoostedPlan(weak_plan, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
 
     def _learn(self, key: Array, sample: Sample, plan: BoostedPlan) -> Votes:
         """One majority; with fewer rows than ``least`` the weak learner runs on empty samples."""
@@ -132,9 +132,9 @@ class Boosted(Learner):
             of_rows, of_weak = keys.streams(own, "rows", "weak")
             weights = projected(correct, sample.mask, plan.shrink, plan.least, plan.rounds)
             rows = WeightedResample(weights, plan.most).sample(of_rows)
-            found = self.learner.learn(of_weak, Sample(sample.x[rows], sample.y[rows], drawn), plan.one)
-            right = self.right(self.learner.predict(found, sample.x)[:, 0], labels, sample)
-            return correct + right.astype(jnp.int32), found
+            member = self.learner.learn(of_weak, Sample(sample.x[rows], sample.y[rows], drawn), plan.one)
+            right = self.right(self.learner.predict(member, sample.x)[:, 0], labels, sample)
+            return correct + right.astype(jnp.int32), member
 
         start = jnp.zeros(sample.capacity, jnp.int32)
         _, members = jax.lax.scan(turn, start, keys.per_index(key, plan.rounds))
@@ -226,8 +226,8 @@ class Boosted(Learner):
 
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:
         if assumes := self.learner.assumes:  # rounds draw by their own weights
-            given = f"{type(self.learner).__name__}, for {assumes}"
-            raise NoTheoremError("learner", "one whose theorem is for all distributions", given, "search for n")
+            actual = f"{type(self.learner).__name__}, for {assumes}"
+            raise NoTheoremError("learner", "one whose theorem is for all distributions", actual, "search for n")
         density, alpha = self._density(accuracy), float(accuracy.alpha)
         if density >= alpha:
             raise NoTheoremError("kappa", f"less than alpha = {alpha:g}", f"{density:g}", "leave it out: alpha / 3")

@@ -117,7 +117,7 @@ class Covering(Learner, ABC):
         if self.neighboring is Neighboring.REPLACE_ONE:
             return pairs
         present = jnp.arange(rows) < rows - 1
-        return [(one, Sample(one.x, one.y, present)) for pair in pairs for one in pair]
+        return [(sample, Sample(sample.x, sample.y, present)) for pair in pairs for sample in pair]
 
 
 class CoveringPlane(Covering):
@@ -155,10 +155,10 @@ class CoveringPlane(Covering):
         checks.whole_or_none("k", self.k, 1)
         if self.family is not None and not usual:
             raise InputError("family", f"no {names} beside it", "both", "set it in the family")
-        family, own = self.functions, Grid.fine(self.concepts.d)
-        if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, own):
+        family, grid = self.functions, Grid.fine(self.concepts.d)
+        if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, grid):
             raise InputError(
-                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({own.d})",
+                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({grid.d})",
                 repr(family), f"inherit from {Planar.__module__}.Planar, or run it by {self.runs[0]}",
             )  # fmt: skip
 

@@ -84,8 +84,8 @@ class EmpiricalLearner(OfLearner):
                 accuracy = _halves(accuracy)
         draws, least = self._chosen(privacy, accuracy, n)
         part = budget_for(self.learner, budgets_of_draws(self.learner, privacy, draws, least), accuracy, draws)
-        one = self.learner.plan(part, accuracy, draws)
-        return EmpiricalPlan(one, whole(draws), whole(least), bucket(draws))
+        inner_plan = self.learner.plan(part, accuracy, draws)
+        return EmpiricalPlan(inner_plan, whole(draws), whole(least), bucket(draws))
 
     @property
     def k(self) -> int:

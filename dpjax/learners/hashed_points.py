@@ -87,7 +87,7 @@ class HashedPoints(OfColumns):
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
         family = PointBuckets(self.concepts, plan.tries, plan.bits)
         hashes = family.draw(of_hashes)
-        choose = lambda own, column: exponential(-column, plan.epsilon).sample(own)  # noqa: E731
+        choose = lambda column_key, column: exponential(-column, plan.epsilon).sample(column_key)  # noqa: E731
         errors = family.column_errors(hashes, sample)
         return family.members(hashes, jax.vmap(choose)(keys.per_index(of_columns, self.k), errors))
 

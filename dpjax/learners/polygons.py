@@ -106,8 +106,8 @@ class PolygonLearner(CoveringPlane):
         if follow is None:
             follow = _FOLLOW if self.k is None and implements(self.measure, LineMeasure.mass) else 0.0
         walls = min(sizes.walls, sizes.bins)
-        own = sizes.slabs, sizes.bins, sizes.spare, walls
-        return HalfPlanes(self.concepts.d, self.measure, *own, follow=follow)
+        counts = sizes.slabs, sizes.bins, sizes.spare, walls
+        return HalfPlanes(self.concepts.d, self.measure, *counts, follow=follow)
 
     @property
     def likely_rounds(self) -> int:
@@ -153,8 +153,8 @@ class PolygonLearner(CoveringPlane):
         pairs = super().hard_neighbors(rows)
         targets = ceil((rows - 1) * self._worth / (1 + self._worth))
         places, labels = [(0, 0)] * rows, [self.concepts.label ^ (i >= targets) for i in range(rows - 1)]
-        domain, own = self.concepts.domain, self.concepts.label
-        near = [database(domain, places, np.array([*labels, last])) for last in (own, not own)]
+        domain, label = self.concepts.domain, self.concepts.label
+        near = [database(domain, places, np.array([*labels, last])) for last in (label, not label)]
         return [*pairs, *self.related([(near[0], near[1])], rows)]
 
     @property

@@ -110,11 +110,11 @@ def _sized(representation: Any, calibration: str, alpha: float, beta: float) -> 
         pairs = [(alpha * near, beta * failure) for near in _NEAR for failure in _FAILURE]
     best, least = None, 0
     for near, failure in pairs:
-        if (one := representation.for_accuracy(near, failure)) is None:
+        if (sized := representation.for_accuracy(near, failure)) is None:
             continue
-        rows = theory.rows(one.count, near, failure, 1.0, alpha, beta)
+        rows = theory.rows(sized.count, near, failure, 1.0, alpha, beta)
         if rows is not None and (best is None or rows < least):
-            best, least = one, rows
+            best, least = sized, rows
     if best is None:
         return _as_given(representation, alpha, beta)
     return best

@@ -38,8 +38,8 @@ def label_columns(sample: Sample, concepts: Any, learner: str) -> Array:
     if count == 1:
         return single_column(sample, learner)
     if sample.y.shape[1] != count:
-        given = f"{sample.y.shape[1]} columns"
-        raise InputError(f"labels for {learner}", f"{count} columns, the bits of a label", given, "give all bits")
+        actual = f"{sample.y.shape[1]} columns"
+        raise InputError(f"labels for {learner}", f"{count} columns, the bits of a label", actual, "give all bits")
     return sample.y
 
 

@@ -103,9 +103,9 @@ class StablePoints(StableCells):
         cells = count_cells(sample, self.concepts.domain.size)
         kinds = self.concepts.domain.size << min(k, 31)
         noisy = self.histogram(cells, plan).rounded(self.most, self.most, kinds).sample(key)
-        found = jnp.where(unpack(cells.labels, k), noisy[:, None], jnp.int32(-1))  # [slots, k]
-        slot = jnp.argmax(found, axis=0)  # of equal counts the first: the lowest value
-        some = jnp.max(found, axis=0) >= 0
+        released = jnp.where(unpack(cells.labels, k), noisy[:, None], jnp.int32(-1))  # [slots, k]
+        slot = jnp.argmax(released, axis=0)  # of equal counts the first: the lowest value
+        some = jnp.max(released, axis=0) >= 0
         concept = jnp.where(some[:, None], cells.value[slot], jnp.uint32(0))  # hides values that were not released
         return Hypothesis(concept, ~some, jnp.zeros(k, jnp.int32))
 

@@ -88,9 +88,9 @@ class ThresholdInterior(Learner):
     def _learn(self, key: Array, sample: Sample, plan: InteriorPlan) -> Hypothesis:
         """One threshold."""
         rows, mask = self.selected(sample, plan)
-        found = private_median(key, rows, mask, plan.median)
-        number = jnp.concatenate([jnp.zeros(2 - found.element.shape[0], jnp.uint32), found.element])
-        return Hypothesis(number[None], jnp.zeros(1, bool), found.outcome[None])
+        answer = private_median(key, rows, mask, plan.median)
+        number = jnp.concatenate([jnp.zeros(2 - answer.element.shape[0], jnp.uint32), answer.element])
+        return Hypothesis(number[None], jnp.zeros(1, bool), answer.outcome[None])
 
     def selected(self, sample: Sample, plan: InteriorPlan) -> tuple[Array, Array]:
         """The 2 m records in a buffer, ``uint32[2 most, limbs]``, and its mask; one row affects at most two records."""

@@ -85,8 +85,8 @@ class UnionLearner(CoveringPlane):
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
         checks.instance("concepts", self.concepts, Unions, "use another learner for other classes")
-        most, own = self.concepts.edges, self.family.edges if isinstance(self.family, Planar) else 0
-        self.check(Unions, own if 3 <= own <= most else most, usual, "directions or bins")
+        most, edges = self.concepts.edges, self.family.edges if isinstance(self.family, Planar) else 0
+        self.check(Unions, edges if 3 <= edges <= most else most, usual, "directions or bins")
         checks.whole_or_none("estimate", self.estimate, 1)
 
     @property
@@ -121,12 +121,14 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        found = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
+        cover = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         least = 0.0
         if short and self.islands and rows is not None:
-            worth = float(found.coefficient) * rows  # of the whole square, in nats
+            worth = float(cover.coefficient) * rows  # of the whole square, in nats
             least = min(_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
-        return UnionPlan(**{one.name: getattr(found, one.name) for one in fields(found)}, islands=np.float32(least))
+        return UnionPlan(
+            **{field.name: getattr(cover, field.name) for field in fields(cover)}, islands=np.float32(least)
+        )
 
     def _learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
         """One concept, encoded with one piece per round; an empty sample gives random pieces."""
@@ -146,15 +148,15 @@ class UnionLearner(CoveringPlane):
             raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
         plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
-        found = self.theorem(plan, accuracy)
+        rows = self.theorem(plan, accuracy)
         if self.rounds is not None:
-            return found
+            return rows
         least = rows_of_rounds(rounds, float(privacy.epsilon))
         if self.estimate is not None and self.estimate < least:
             raise NoTheoremError(
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
             )
-        return max(found, least)
+        return max(rows, least)
 
     def _of_theorem(self, accuracy: Accuracy) -> tuple[int, int]:
         rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds

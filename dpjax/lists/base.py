@@ -69,8 +69,8 @@ def require_lists(lists: Any) -> None:
 def require_nameable(concepts: Any) -> None:
     """Raises InputError unless it is a finite class of binary functions on at most 32 elements."""
     if not implements(concepts, ConceptClass.of_labels) or concepts.columns > 1:
-        given = type(concepts).__name__
-        raise InputError("concepts", "a finite class of binary functions", given, "give a matrix: Finite.of")
+        actual = type(concepts).__name__
+        raise InputError("concepts", "a finite class of binary functions", actual, "give a matrix: Finite.of")
     if (width := concepts.domain.size) > MOST_ELEMENTS:
         advice = "take a smaller domain: the name of a function is a word with a bit for each element"
         raise InputError("concepts", f"at most {MOST_ELEMENTS} elements", str(width), advice)

@@ -122,9 +122,9 @@ class GloballyStable(Lists):
         coins = coins.reshape(*lead, attempts, 2 * tosses + 1)
         inner = coins[..., 1:].reshape(*lead, attempts, 2, tosses)
         states, exist = self._draw(k - 1, seen[..., 1:], labels[..., 1:], inner, plan)
-        own, own_labels = seen[..., 0], labels[..., 0]
-        states = after(self.concepts, states, own, own_labels)
-        guess = prediction(self.concepts, states, own, own_labels)
+        element, element_label = seen[..., 0], labels[..., 0]
+        states = after(self.concepts, states, element, element_label)
+        guess = prediction(self.concepts, states, element, element_label)
         differ = guess[..., 0] ^ guess[..., 1]
         first = differ & (~differ + jnp.uint32(1))
         coin = coins[..., 0] > 0

@@ -123,11 +123,11 @@ def _fewest_rows(sanitizer: BLR, alpha: float, beta: float) -> int:
     """The points for which `theory.sanitizers.blr` needs the fewest rows, for every epsilon."""
     queries = sanitizer.queries
     first = points = replace(sanitizer, points=sizes.blr_points(queries.size, alpha)).points or 1
-    found = [first]
+    counts = [first]
     while points < _MOST_FACTOR * first:
         try:
             points = replace(sanitizer, points=points + 1).points or 1
         except InputError:
             break
-        found.append(points)
-    return min(found, key=lambda m: sizes.blr(sanitizer.databases(m), queries.size, m, 1e-3, alpha, beta))
+        counts.append(points)
+    return min(counts, key=lambda m: sizes.blr(sanitizer.databases(m), queries.size, m, 1e-3, alpha, beta))

@@ -48,8 +48,8 @@ class OfQueries(Sanitizer):
             number = Hypothesis.of(jnp.asarray(wide.encode(range(concepts.size))))
             elements = jnp.asarray(concepts.domain.encode(range(concepts.domain.size)))
             wanted = np.asarray(concepts.predict(number, elements)).T
-        asked = {row.tobytes() for row in self.queries.matrix()}
-        return all(row.tobytes() in asked for row in wanted)
+        known = {row.tobytes() for row in self.queries.matrix()}
+        return all(row.tobytes() in known for row in wanted)
 
 
 def histogram(queries: Finite, x: Array, mask: Array) -> Array:

@@ -30,22 +30,22 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
         return {"pieces": []}
     x0, y0, x1, y1 = box_of(grids)
     inverse = np.array([concepts.d / (x1 - x0), concepts.d / (y1 - y0)])
-    found = []
+    parts = []
     for piece in pieces(concepts, hypothesis):
         once = dict.fromkeys(tuple(line) for line in piece.tolist())
-        own = np.array([line for line in once if crosses(concepts.d, line)]).reshape(-1, 3)
-        normals = own[:, :2] * inverse
-        lines = np.column_stack([normals, own[:, 2] + normals @ np.array([x0, y0])])
-        found.append((lines / np.hypot(*normals.T)[:, None]).tolist())
-    return {"pieces": found}
+        sides = np.array([line for line in once if crosses(concepts.d, line)]).reshape(-1, 3)
+        normals = sides[:, :2] * inverse
+        lines = np.column_stack([normals, sides[:, 2] + normals @ np.array([x0, y0])])
+        parts.append((lines / np.hypot(*normals.T)[:, None]).tolist())
+    return {"pieces": parts}
 
 
 def geometry(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) -> dict[str, Any]:
     """The learned region as GeoJSON, in the columns' units, and its fraction of the box; needs shapely."""
-    shapely, found = shapely_module(), region(concepts, hypothesis)
+    shapely, shape = shapely_module(), region(concepts, hypothesis)
     box = box_of(grids)
-    own = shapely.transform(found, lambda points: placed(points, concepts.d, box))
-    return {"region": shapely.geometry.mapping(own), "share": float(found.area) / concepts.d**2}
+    scaled = shapely.transform(shape, lambda points: placed(points, concepts.d, box))
+    return {"region": shapely.geometry.mapping(scaled), "share": float(shape.area) / concepts.d**2}
 
 
 def _ends(grid: Grid) -> tuple[float, float]:

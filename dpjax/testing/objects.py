@@ -60,12 +60,12 @@ class Written:
         if ":" not in self.text and _is_module(self.text):
             example = f"name an object in it, for example {self.text}:Learner"
             raise InputError("object", "module:object", f"the module {self.text}", example)
-        found = builder.find("object", self.text, ANY)
-        if isinstance(found, ModuleType):
-            raise InputError("object", _KINDS, f"the module {found.__name__}", "name an object in it")
-        if isinstance(found, BuiltinFunctionType) or getattr(found, "__module__", "") == "builtins":
+        subject = builder.find("object", self.text, ANY)
+        if isinstance(subject, ModuleType):
+            raise InputError("object", _KINDS, f"the module {subject.__name__}", "name an object in it")
+        if isinstance(subject, BuiltinFunctionType) or getattr(subject, "__module__", "") == "builtins":
             raise InputError("object", _KINDS, f"the builtin {self.text}", "name an object of your own")
-        return found
+        return subject
 
     def _made(self, found: Any, builder: Builder) -> Any:
         if not isinstance(found, type) and (not callable(found) or _kind(found) is not None):
@@ -75,7 +75,7 @@ class Written:
             parameters = inspect.signature(found).parameters.values()
         except (ValueError, TypeError):
             raise InputError("object", _KINDS, f"{what}, without a signature", "name an instance") from None
-        needed = [one.name for one in parameters if one.default is one.empty and one.kind not in _REST]
+        needed = [param.name for param in parameters if param.default is param.empty and param.kind not in _REST]
         missing = [name for name in needed if name not in builder.given]
         if missing:
             target = "" if isinstance(found, type) else ", or give a mechanism as a dpjax.audit.Target"
@@ -92,12 +92,12 @@ def kind_of(found: Any) -> str:
     """ "learner", "class", "law" or "mechanism"; InputError for anything else."""
     kind = None if isinstance(found, type) else _kind(found)
     if kind is None:
-        given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        actual = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         advice = (
             "a learner inherits from dpjax.learners.Learner, a concept class from dpjax.ConceptClass, a law from "
             "dpjax.laws.Law; a mechanism is given as a Target, see `dpjax new mechanism`"
         )
-        raise InputError("object", _KINDS, given, advice)
+        raise InputError("object", _KINDS, actual, advice)
     return kind
 
 

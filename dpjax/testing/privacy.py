@@ -73,10 +73,10 @@ def _told(report: Report) -> str:
     claim = report.claim
     budget = f"({claim.epsilon:.6g}, {claim.delta:.6g})"
     beyond = f" (excess: {report.details['excess']})" if "excess" in report.details else ""
-    found = f"epsilon {report.epsilon_found:.6g} at that delta{beyond} on {report.witness}"
+    loss = f"epsilon {report.epsilon_found:.6g} at that delta{beyond} on {report.witness}"
     correct = report.details.get("rounding", "correct the plan or the guarantee")
     advice = f"dpjax audit prints the report ({report.method}); {correct}"
-    require(not report.violated, f"at most the claim {budget}", found, advice)
+    require(not report.violated, f"at most the claim {budget}", loss, advice)
     if report.verdict == VACUOUS:
         raise Skipped(f"{report.method} at {budget}: {report.verdict}; give small, or more rows")
     many = "" if report.method == "exact" else f" on {report.details['trials']} trials"

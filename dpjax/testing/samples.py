@@ -116,10 +116,10 @@ def with_domain(value: Any, domain: Domain) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return None
     for field in fields(value):
-        own = getattr(value, field.name)
-        inner: Any = domain if isinstance(own, Domain) else None
+        part = getattr(value, field.name)
+        inner: Any = domain if isinstance(part, Domain) else None
         if field.name in ("concepts", "learner", "representation"):
-            inner = with_domain(own, domain)
+            inner = with_domain(part, domain)
         if inner is not None:
             try:
                 return replace(value, **{field.name: inner})

@@ -89,8 +89,8 @@ class Difference(Effect):
     @property
     def unit(self) -> int:
         """The denominator of 1 / lam, if it is small."""
-        found = (1 / Fraction(self.lam)).denominator
-        return found if found <= _MOST_UNIT else _FINE
+        denominator = (1 / Fraction(self.lam)).denominator
+        return denominator if denominator <= _MOST_UNIT else _FINE
 
     def interval(self, alive: Alive, hit: Alive, cells: int) -> tuple[int, int]:
         """The sum over the rows hit of their side times 1 / lam for a target and -1 for another row."""

@@ -131,8 +131,8 @@ def check_length(name: str, given: Any, needed: int, users: int, security: float
 def check_word(word: Array, codebook: Codebook, users: int, length: int) -> None:
     """InputError unless the word is ``bool[length]``, and the codebook one of so many users and columns."""
     if codebook.users != users or codebook.columns.shape[-1] != length:
-        given = f"one of {codebook.users} users and {codebook.columns.shape[-1]} columns"
-        raise InputError("codebook", f"one of {users} users and {length} columns", given, "take one of this code")
+        actual = f"one of {codebook.users} users and {codebook.columns.shape[-1]} columns"
+        raise InputError("codebook", f"one of {users} users and {length} columns", actual, "take one of this code")
     if getattr(word, "dtype", None) != jnp.bool_ or np.shape(word) != (length,):
-        given = f"{getattr(word, 'dtype', type(word).__name__)}{list(np.shape(word))}"
-        raise InputError("word", f"bool[{length}], a bit for each column", given, "use vmap for several words")
+        actual = f"{getattr(word, 'dtype', type(word).__name__)}{list(np.shape(word))}"
+        raise InputError("word", f"bool[{length}], a bit for each column", actual, "use vmap for several words")

@@ -18,7 +18,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.config.builder import DISTRIBUTIONS, TASKS, Builder, imported
 from dpjax.experiments.sweep.task import Task
 
-_RELATIONS = {one.value: one for one in Neighboring}
+_RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
 def run(command: AskCommand) -> Answer:
@@ -30,13 +30,13 @@ def run(command: AskCommand) -> Answer:
     how = Measure(command.trials, command.confidence, command.n_max, command.within, command.seed, command.store)
     concepts = _class(command)
     tasks = _tasks(command, concepts)
-    found = ask(
+    advice = ask(
         concepts, command.k, privacy, accuracy, learners=command.learners, only=command.only, tasks=tasks,
         neighboring=relation, measure=None if command.theorems else how, imports=command.imports, tell=_tell,
     )  # fmt: skip
-    asked = {name: getattr(command, name) for name in ("k", "epsilon", "delta", "alpha", "beta", "relation")}
-    answer = {"concepts": command.concepts, **asked, "measured": not command.theorems} | found.to_dict()
-    return answer, lambda: _show(command, found)
+    parameters = {name: getattr(command, name) for name in ("k", "epsilon", "delta", "alpha", "beta", "relation")}
+    answer = {"concepts": command.concepts, **parameters, "measured": not command.theorems} | advice.to_dict()
+    return answer, lambda: _show(command, advice)
 
 
 def _class(command: AskCommand) -> Any:
@@ -56,11 +56,11 @@ def _tasks(command: AskCommand, concepts: Any) -> dict[str, Task] | None:
     if command.distribution is not None:
         distribution = known.build("distribution", command.distribution, DISTRIBUTIONS)
         return {command.distribution: Task(concepts, distribution)}
-    found = {}
+    tasks = {}
     for text in command.task:
-        found[text] = known.build("task", text, TASKS)
-        checks.instance("task", found[text], Task, "name a function that returns one, such as hard_points")
-    return found or None
+        tasks[text] = known.build("task", text, TASKS)
+        checks.instance("task", tasks[text], Task, "name a function that returns one, such as hard_points")
+    return tasks or None
 
 
 def _tell(text: str) -> None:

@@ -66,15 +66,15 @@ def _learner(command: AttackCommand, builder: Builder) -> Any:
 
 def _has_a_class(written: Mapping[str, Any]) -> bool:
     """Whether a learner, or a learner inside of it, is written with a class as for `dpjax audit`."""
-    inner = [one for one in written.get("arguments", ()) if isinstance(one, Mapping)]
+    inner = [spec for spec in written.get("arguments", ()) if isinstance(spec, Mapping)]
     classes, learners = public_names(CONCEPTS), public_names(LEARNERS)
-    return any(one["use"] in classes or (one["use"] in learners and _has_a_class(one)) for one in inner)
+    return any(spec["use"] in classes or (spec["use"] in learners and _has_a_class(spec)) for spec in inner)
 
 
 def _of_concepts(learner: Any, k: int) -> Any:
     """The learner of k concepts; InputError for one that was written with another number of concepts."""
-    if (own := learner.number_of_concepts) not in (1, k):
-        raise InputError("learner", f"one of {k} concepts", f"k = {own}", "leave k out of it")
+    if (count := learner.number_of_concepts) not in (1, k):
+        raise InputError("learner", f"one of {k} concepts", f"k = {count}", "leave k out of it")
     return for_concepts(learner, k)
 
 
@@ -90,12 +90,12 @@ def _code(command: AttackCommand, builder: Builder) -> Any:
     users = command.users
     if users is None:
         users = _USERS if command.k is None else _most_users(partial(made, k=None), command.k)
-    found = made(users)
+    code = made(users)
     for flag in ("users", "k", "security"):
-        given, own = getattr(command, flag), getattr(found, flag, None)
-        if None not in (given, own) and given != own:
-            raise InputError(flag, f"{own}, as in --code", f"{given}", "leave one of the two out")
-    return found
+        flag_value, code_value = getattr(command, flag), getattr(code, flag, None)
+        if None not in (flag_value, code_value) and flag_value != code_value:
+            raise InputError(flag, f"{code_value}, as in --code", f"{flag_value}", "leave one of the two out")
+    return code
 
 
 def _most_users(made: Callable[[int], Any], k: int) -> int:

@@ -23,8 +23,8 @@ def run(command: BenchCommand) -> Answer:
         ) from error  # fmt: skip
 
     if command.roofline:
-        found = roofline.measured(command.rows or None, command.quick, command.beside)
-        return found, lambda: _show_roofline(roofline.heading(found), *roofline.lines(found))
+        measurement = roofline.measured(command.rows or None, command.quick, command.beside)
+        return measurement, lambda: _show_roofline(roofline.heading(measurement), *roofline.lines(measurement))
     roofline.only(command.beside)
     rows: list[dict[str, Any]] = []
 

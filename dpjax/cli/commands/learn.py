@@ -84,9 +84,9 @@ class _Asked:
             )  # fmt: skip
 
         def learned() -> Hypothesis:
-            found = columns.learn_all(self.learner, self.data, self.privacy, self.accuracy, self.seed)
+            result = columns.learn_all(self.learner, self.data, self.privacy, self.accuracy, self.seed)
             finished(1)
-            return found
+            return result
 
         with Estimate() as tell:
             finished(0)
@@ -94,29 +94,29 @@ class _Asked:
                 twin = self.learner.with_weak(baselines.ERM(concepts))
                 others = {"not_private": twin, "constant": Constant(concepts)}
                 return held_out({"private": self.learner, **others}, self.privacy), learned()
-            found = held_out({"private": self.learner, "constant": Constant(concepts)}, self.privacy)
+            result = held_out({"private": self.learner, "constant": Constant(concepts)}, self.privacy)
             loose = held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
-            errors = {"private": found["private"], f"epsilon_{_LOOSE:g}": loose["private"]}
-            return errors | {"constant": found["constant"]}, learned()
+            errors = {"private": result["private"], f"epsilon_{_LOOSE:g}": loose["private"]}
+            return errors | {"constant": result["constant"]}, learned()
 
 
 def run(command: LearnCommand) -> Answer:
     """Learns from a table; the answer holds hypotheses, guarantee, held-out errors and warnings."""
-    asked = _asked(command)
-    data, learner, rows = asked.data, asked.learner, len(asked.data.y)
-    guarantee = learner.guarantee(columns.plan_for(learner, asked.privacy, asked.accuracy, rows))
-    guarantee = None if asked.unproved else guarantee
-    errors, hypothesis = asked.measured()
-    learned = Learned(learner, learner.concepts.trimmed(hypothesis), asked.placing, data.names, command.positive)
+    request = _asked(command)
+    data, learner, rows = request.data, request.learner, len(request.data.y)
+    guarantee = learner.guarantee(columns.plan_for(learner, request.privacy, request.accuracy, rows))
+    guarantee = None if request.unproved else guarantee
+    errors, hypothesis = request.measured()
+    learned = Learned(learner, learner.concepts.trimmed(hypothesis), request.placing, data.names, command.positive)
     rules = learned.rules()
     released = {
         "versions": versions(), "epsilon": command.epsilon, "delta": command.delta, "alpha": command.alpha,
         "beta": command.beta, "guarantee": None if guarantee is None else guarantee.to_dict(), "concepts": rules,
     }  # fmt: skip
-    if asked.placing.shape:
+    if request.placing.shape:
         released["box"] = list(command.box)
-    told = [{**rule, **_spread(errors, j, asked.test_rows)} for j, rule in enumerate(rules)]
-    needed = warn.rows_needed(learner, asked.privacy, asked.accuracy)
+    told = [{**rule, **_spread(errors, j, request.test_rows)} for j, rule in enumerate(rules)]
+    needed = warn.rows_needed(learner, request.privacy, request.accuracy)
 
     def advice(j: int) -> str:
         text, flip = data.grids[j].category is not None, data.grids[j].flip
@@ -124,15 +124,15 @@ def run(command: LearnCommand) -> Answer:
             return ""
         return f"if {'the category means 0' if text else 'large values mean 1'}, give --flip for the feature"
 
-    alone = f"no learner without privacy is compared, {asked.refused}" if asked.refused else ""
-    warnings = [*filter(None, [asked.unproved, alone]), *data.notes, *needed.warnings(rows)]
+    alone = f"no learner without privacy is compared, {request.refused}" if request.refused else ""
+    warnings = [*filter(None, [request.unproved, alone]), *data.notes, *needed.warnings(rows)]
     warnings += warn.of_errors(told, advice)
     answer = {
         **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
-        "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
-        "test_rows": asked.test_rows, "bits": max(grid.bits for grid in asked.placing.grids), "seed": command.seed,
+        "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": request.trials,
+        "test_rows": request.test_rows, "bits": max(grid.bits for grid in request.placing.grids), "seed": command.seed,
         "concepts": told, "sample_size": needed.rows, "delimiter": data.delimiter,
-        "categories": asked.placing.categories, "warnings": warnings,
+        "categories": request.placing.categories, "warnings": warnings,
     }  # fmt: skip
     if command.out is not None:
         answer["files"] = _kept(command, answer, released, learned, data)
@@ -149,8 +149,8 @@ def _asked(command: LearnCommand) -> _Asked:
         checks.integer("trials", command.trials, 1)
     form = Form(command.delimiter, command.encoding, command.missing, command.comment)
     builder = Builder(command.imports)
-    found = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
-    usual = (concepts_of(found) if callable(found) else None) or "Thresholds"
+    maker = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
+    usual = (concepts_of(maker) if callable(maker) else None) or "Thresholds"
     kind = usual if command.concepts is None else command.concepts
     shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
     cube = "dimension" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
@@ -255,12 +255,12 @@ def _on_plane(command: LearnCommand, form: Form, categories: _Categories) -> tup
 
 def _spread(errors: Mapping[str, np.ndarray], j: int, test_rows: int) -> dict[str, dict[str, float]]:
     """Mean and quantiles of each learner's held-out errors on concept j."""
-    found = {}
+    summaries = {}
     for name, counts in errors.items():
         share = counts[:, j] / test_rows
         low, high = (float(np.quantile(share, level)) for level in (0.05, 0.95))
-        found[f"error_{name}"] = {"mean": float(share.mean()), "q05": low, "q95": high}
-    return found
+        summaries[f"error_{name}"] = {"mean": float(share.mean()), "q05": low, "q95": high}
+    return summaries
 
 
 def _kept(
@@ -289,7 +289,7 @@ def _kept(
     for name, content in (("errors.json", answer), ("learned.json", released)):
         replace_file(command.out / name, json.dumps(content, indent=1, allow_nan=False).encode())
         files.insert(0, command.out / name)
-    return [str(one) for one in files]
+    return [str(path) for path in files]
 
 
 def _show(command: LearnCommand, answer: Mapping[str, Any], guarantee: Any) -> None:

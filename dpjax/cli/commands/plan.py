@@ -14,15 +14,15 @@ def run(command: PlanCommand) -> Answer:
     study = study_of(command)
     what = forecast.forecast(study)
     rows = []
-    for one in what.lines:
-        guarantee = one.line.guarantee()
+    for entry in what.lines:
+        guarantee = entry.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        assumes = one.line.setting.learner.assumes
-        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem(), "assumes": assumes}
-        row = {**one.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
-        if (below := one.line.below()) is not None:
+        assumes = entry.line.setting.learner.assumes
+        theorem = {"theorem": entry.line.theorem(), "why_no_theorem": entry.line.why_no_theorem(), "assumes": assumes}
+        row = {**entry.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
+        if (below := entry.line.below()) is not None:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
-        rows.append(row | _trials(one))
+        rows.append(row | _trials(entry))
     answer: dict[str, Any] = {
         "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes, "cells": what.cells,
         "estimate": forecast.RULE if what.estimated else None, "seconds": None,

@@ -81,8 +81,8 @@ class PersonsFault(InputError):
 
     def __init__(self, name: str, error: BaseException):
         self.trace = own_frames(error)
-        given = f"{type(error).__name__}: {error}"
-        super().__init__(name, "code that runs", given, "correct it; its traceback is above")
+        message = f"{type(error).__name__}: {error}"
+        super().__init__(name, "code that runs", message, "correct it; its traceback is above")
 
     def __reduce__(self) -> Any:
         return InputError, (str(self),), vars(self)  # pickled without the error, which may not be picklable
@@ -126,8 +126,12 @@ class Builder:
 
     def free(self, found: Any) -> list[str]:
         """The parameters of a class or function that positional arguments fill, in order."""
-        own = inspect.signature(found).parameters.items()
-        return [key for key, one in own if one.kind in _NAMED and not (key in self.given and one.default is one.empty)]
+        entries = inspect.signature(found).parameters.items()
+        return [
+            key
+            for key, parameter in entries
+            if parameter.kind in _NAMED and not (key in self.given and parameter.default is parameter.empty)
+        ]
 
     def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
         """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; other values as is.
@@ -170,12 +174,12 @@ class Builder:
 
         kind: of what it returns; for `ANY` a function of the user's that is annotated to return something.
         """
-        found = self.find(name, path, kind)
-        outside = not getattr(found, "__module__", "dpjax").startswith("dpjax.")
-        returned = [made for made in values_of(found) if made is not type(None)]
-        if not (kind.made_by(found) or (kind is ANY and outside and returned)):
-            raise _unfit(name, path, found, kind)
-        return found
+        factory = self.find(name, path, kind)
+        outside = not getattr(factory, "__module__", "dpjax").startswith("dpjax.")
+        returned = [made for made in values_of(factory) if made is not type(None)]
+        if not (kind.made_by(factory) or (kind is ANY and outside and returned)):
+            raise _unfit(name, path, factory, kind)
+        return factory
 
     def _module(self, name: str, module: str) -> Any:
         if module in self.imports:
@@ -215,13 +219,13 @@ class Builder:
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
         open_ = self.free(found)
-        every = [key for key, one in signature.parameters.items() if one.kind in _NAMED]
+        every = [key for key, parameter in signature.parameters.items() if parameter.kind in _NAMED]
         if len(open_) < len(positional) <= len(every):  # what is known is given all the same
             open_ = every
         if len(positional) > len(open_):
             raise InputError(name, words_of(path, signature), f"{len(positional)} arguments", "give fewer")
         named = {**dict(zip(open_, positional, strict=False)), **named}
-        anything = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+        anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
         for key in named:
             if key not in signature.parameters and not anything:
                 checks.choice(f"{name}.{key}", key, [*signature.parameters])
@@ -229,11 +233,15 @@ class Builder:
             key: self._value(f"{name}.{key}", value, hints.get(key), _OF_PARAMETER.get(key, ANY))
             for key, value in named.items()
         }
-        for key, one in signature.parameters.items():
-            known = self.given if one.default is one.empty else self.instead
+        for key, parameter in signature.parameters.items():
+            known = self.given if parameter.default is parameter.empty else self.instead
             if key in known:
                 values.setdefault(key, known[key])
-        required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
+        required = [
+            key
+            for key, parameter in signature.parameters.items()
+            if parameter.default is parameter.empty and parameter.kind in _NAMED
+        ]
         if missing := [key for key in required if key not in values]:
             if makers := makers_of(path, found):
                 raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
@@ -252,31 +260,31 @@ class Builder:
     def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
         """What `to_spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
         if isinstance(value, list):
-            return tuple(self._literal(f"{name}[{i}]", one) for i, one in enumerate(value))
+            return tuple(self._literal(f"{name}[{i}]", part) for i, part in enumerate(value))
         if not isinstance(value, Mapping):
             return value
         if "fields" in value:
-            found, own = self.find(name, str(value["use"])), dict(value["fields"])
-            if not (isinstance(found, type) and is_value(found) and kind.made_by(found)):
-                raise _unfit(name, str(value["use"]), found, kind)
-            hints = hints_of(found)
+            cls, parts = self.find(name, str(value["use"])), dict(value["fields"])
+            if not (isinstance(cls, type) and is_value(cls) and kind.made_by(cls)):
+                raise _unfit(name, str(value["use"]), cls, kind)
+            hints = hints_of(cls)
             made = {
-                key: self._literal(f"{name}.{key}", one, _returned(hints.get(key), ANY)) for key, one in own.items()
+                key: self._literal(f"{name}.{key}", part, _returned(hints.get(key), ANY)) for key, part in parts.items()
             }
             try:
-                return found(**made)
+                return cls(**made)
             except InputError:
                 raise
             except Exception as error:
-                given, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
-                raise InputError(name, f"{value['use']} with {', '.join(own)}", given, advice) from error
+                message, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
+                raise InputError(name, f"{value['use']} with {', '.join(parts)}", message, advice) from error
         if "enum" in value:
             members = self.find(name, str(value["enum"]))
             if not (isinstance(members, type) and issubclass(members, Enum)):
                 raise InputError(name, "an Enum", repr(value["enum"]), "check the name")
             return members[checks.choice(f"{name}.member", value["member"], members.__members__)]
         if "set" in value:
-            return frozenset(self._literal(name, one) for one in value["set"])
+            return frozenset(self._literal(name, part) for part in value["set"])
         if "float" in value:
             return float(value["float"])
         return self.build(name, value, kind)
@@ -288,10 +296,10 @@ class Builder:
         kinds = kinds_of(hint)
         if Domain in kinds and not isinstance(value, Domain):
             return Domain(checks.integer(name, whole(name, value), 1, 2**64))
-        for own in kinds:
-            if isinstance(own, type) and issubclass(own, Enum):
-                known = {member.value: member for member in own} | {member.name: member for member in own}
-                return value if isinstance(value, own) else known[checks.choice(name, value, map(str, known))]
+        for cls in kinds:
+            if isinstance(cls, type) and issubclass(cls, Enum):
+                known = {member.value: member for member in cls} | {member.name: member for member in cls}
+                return value if isinstance(value, cls) else known[checks.choice(name, value, map(str, known))]
         if int in kinds and isinstance(value, str | float) and not (isinstance(value, float) and float in kinds):
             return whole(name, value)
         if str in kinds and isinstance(value, str):
@@ -304,7 +312,7 @@ class Builder:
             noun = value.partition("(")[0].partition(".")[0] in public_names()
             return self.build(name, value) if noun or ":" in value or "(" in value else value
         if isinstance(value, list | tuple):
-            return tuple(self._value(f"{name}[{i}]", one, None) for i, one in enumerate(value))
+            return tuple(self._value(f"{name}[{i}]", item, None) for i, item in enumerate(value))
         return value
 
 
@@ -314,7 +322,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 def _returned(hint: Any, kind: Kind) -> Kind:
     """The kind of what functions return that an annotation asks for; ``kind`` if it asks for none, or names no kind."""
-    returned = [made for own in kinds_of(hint) if is_callable(own) for made in get_args(own)[-1:]]
+    returned = [made for annotation in kinds_of(hint) if is_callable(annotation) for made in get_args(annotation)[-1:]]
     return next(filter(None, map(kind_of, returned)), kind)
 
 
@@ -367,13 +375,18 @@ def concepts_of(learner: Any) -> str | None:
 @cache
 def public_names(kind: Kind = ANY) -> dict[str, Any]:
     """All names that a configuration may use for this without a module prefix; none of what makes no certain class."""
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for room in kind.rooms:
         for key, value in vars(importlib.import_module(room)).items():
-            own = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
-            if callable(value) and own and kind.made_by(value) and not all(map(inspect.isabstract, values_of(value))):
-                found.setdefault(key, value)
-    return found
+            public = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
+            if (
+                callable(value)
+                and public
+                and kind.made_by(value)
+                and not all(map(inspect.isabstract, values_of(value)))
+            ):
+                names.setdefault(key, value)
+    return names
 
 
 def _public(name: str, path: str, kind: Kind) -> Any:
@@ -391,10 +404,10 @@ def _public(name: str, path: str, kind: Kind) -> Any:
 def _unfit(name: str, path: str, thing: Any, kind: Kind) -> InputError:
     """The error for a name whose object is not called, since it makes nothing of the kind that its place asks for."""
     if isinstance(thing, type):
-        given, advice = f"{path}, which makes something else", "correct the name"
+        actual, advice = f"{path}, which makes something else", "correct the name"
     elif callable(thing):
-        given = f"{path}, which is not annotated to return one"
+        actual = f"{path}, which is not annotated to return one"
         advice = f"annotate what it returns, def {path.partition(':')[2] or path}(...) -> ...:, or correct the name"
     else:
-        given, advice = f"{path}, of type {type(thing).__name__}", "correct the name"
-    return InputError(name, f"a class or function that makes {kind.noun}", given, advice)
+        actual, advice = f"{path}, of type {type(thing).__name__}", "correct the name"
+    return InputError(name, f"a class or function that makes {kind.noun}", actual, advice)

@@ -79,8 +79,8 @@ class _Once:
 
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
         with self._lock:
-            own = self._locks.setdefault(key, threading.Lock())
-        with own:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
             if key not in self._values:
                 self._values[key] = make()
             return self._values[key]
@@ -108,9 +108,9 @@ class Cells:
         """Of the first trials, ``trials`` rounded up to whole blocks: "trials", "successes" and "no_answers", those
         where a hypothesis abstains."""
         block = self._program(setting).block
-        found = self.outcomes(setting, -(-trials // block) * block)
-        good, silent = error_bins.successes(found, setting.alpha), error_bins.silent(found)
-        return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
+        outcomes = self.outcomes(setting, -(-trials // block) * block)
+        good, silent = error_bins.successes(outcomes, setting.alpha), error_bins.silent(outcomes)
+        return {"trials": len(outcomes), "successes": int(good.sum()), "no_answers": int(silent.sum())}
 
     def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
         """The first ``trials`` trials, one byte each, see `error_bins`. Whole blocks are computed and stored.
@@ -120,18 +120,18 @@ class Cells:
         config, where = self.config(setting), self._point(setting)
         with self._computing.get(cell_hash(config), threading.Lock):
             stored = self.store.read(config)
-            found = np.zeros(0, np.uint8) if stored is None else outcomes_of(stored)
+            outcomes = np.zeros(0, np.uint8) if stored is None else outcomes_of(stored)
             block = config["block"]
-            first, last = len(found) // block * block, -(-trials // block) * block
+            first, last = len(outcomes) // block * block, -(-trials // block) * block
             if first < last:
-                found = self._compute(setting, where, config, found[:first], last)
-        found = found[:trials]
-        if (wrong := error_bins.bins(found) == error_bins.INVALID).any():
+                outcomes = self._compute(setting, where, config, outcomes[:first], last)
+        outcomes = outcomes[:trials]
+        if (wrong := error_bins.bins(outcomes) == error_bins.INVALID).any():
             raise InputError(
                 "error", "a number in [0, 1] of each hypothesis", f"another one in trial {int(np.argmax(wrong))}",
                 "rerun that trial: the class's error or the learner's hypothesis is not a number",
             )  # fmt: skip
-        return found
+        return outcomes
 
     def config(self, setting: Setting) -> dict[str, Any]:
         """Everything that the outcomes of a setting depend on, as canonical data; its hash names the cell.

@@ -102,9 +102,9 @@ class Engine(TileEngine):
                         waiting[self._submit(program, arguments, begin, end)] = begin
                         break
                 while following in ready:
-                    found = ready.pop(following)
-                    following += len(found)
-                    yield found
+                    tile = ready.pop(following)
+                    following += len(tile)
+                    yield tile
         finally:
             for future in waiting:
                 future.cancel()
@@ -135,16 +135,16 @@ class Engine(TileEngine):
             placed = jax.device_put((*arguments, np.uint32(first), blocks), device)
             run, need = self._compiled(program, placed, device)
             with self._rooms[device].taken(need):
-                found = np.asarray(run(*placed))[: last - first]
+                tile = np.asarray(run(*placed))[: last - first]
         with self._lock:
-            self.trials += len(found)
-        return found
+            self.trials += len(tile)
+        return tile
 
     @contextmanager
     def _free_device(self) -> Iterator[Any]:
         """The device with the fewest tiles now, and of these the one with the fewest so far."""
         with self._lock:
-            device = min(self.devices, key=lambda one: (self._busy[one], self.tiles_of[one]))
+            device = min(self.devices, key=lambda candidate: (self._busy[candidate], self.tiles_of[candidate]))
             self._busy[device] += 1
             self.tiles_of[device] += 1
         try:
@@ -163,11 +163,11 @@ class Engine(TileEngine):
             self._programs.move_to_end(key)
         with slot.lock:
             if device not in slot.on:
-                found, compiled = slot.loader.on(device)
+                executable, compiled = slot.loader.on(device)
                 if not slot.on:
-                    slot.need = bytes_of(found)
+                    slot.need = bytes_of(executable)
                     self._rooms[device].require(slot.need, device, program)
-                slot.on[device] = found
+                slot.on[device] = executable
                 with self._lock:
                     self.programs += len(slot.on) == 1 or compiled
                     self.compiled += compiled

@@ -100,15 +100,15 @@ def forecast(study: Sweep, in_flight: int | None = None) -> Forecast:
     """The cost of ``study``. in_flight: number of concurrent tiles, by default two per device."""
     lines, seen = [], set[Any]()
     for line in study.lines:
-        found: tuple[Visit, ...] = ()
+        visits: tuple[Visit, ...] = ()
         if study.search is not None:
-            found = tuple(_visit(replace(line.setting, n=one.n, purpose="search"), one.trials)
-                          for one in expected_search(line, study).visits)  # fmt: skip
+            visits = tuple(_visit(replace(line.setting, n=step.n, purpose="search"), step.trials)
+                          for step in expected_search(line, study).visits)  # fmt: skip
         points = tuple(_visit(replace(line.setting, n=n), study.trials) for n in line_sizes(line, study))
         same = tuple((visit.setting.purpose, visit.setting.n, digest_of(visit.setting.plan()), visit.asked)
-                     for visit in found + points)  # fmt: skip
+                     for visit in visits + points)  # fmt: skip
         identity = (line.setting.learner, line.setting.k, same)
-        lines.append(LineForecast(line, found, points, identity in seen))
+        lines.append(LineForecast(line, visits, points, identity in seen))
         seen.add(identity)
     programs = {visit.program: visit for line in lines for visit in line.visits}
     tiles = in_flight or 2 * jax.local_device_count()
@@ -124,13 +124,13 @@ def line_sizes(line: Line, study: Sweep) -> tuple[int, ...]:
 def expected_search(line: Line, study: Sweep) -> Bracket:
     """The search of a line, with its expected trials under `RULE`."""
     assert study.search is not None
-    asked, setting, middle = study.search, line.setting, _expected(line, study)
+    options, setting, middle = study.search, line.setting, _expected(line, study)
 
     def evaluate(n: int, trials: int) -> tuple[int, int]:
         return round(trials * (1 - setting.beta ** (n / middle))), trials
 
     return search(
-        evaluate, asked.grid(), setting.beta, 1 - asked.confidence, trials=asked.most_trials, gamma=asked.gamma,
+        evaluate, options.grid(), setting.beta, 1 - options.confidence, trials=options.most_trials, gamma=options.gamma,
         start=line.expected(), stride=STRIDE,
     )  # fmt: skip
 
@@ -143,7 +143,7 @@ def timed(study: Sweep, what: Forecast) -> list[Rate]:
             known = largest.get(line.line.name)
             if known is None or visit.work / visit.computed > known.work / known.computed:
                 largest[line.line.name] = visit
-    found = []
+    rates = []
     with Engine(in_flight=1, devices=jax.local_devices()[:1]) as machine:
         for name, visit in largest.items():
             setting = visit.setting
@@ -158,8 +158,8 @@ def timed(study: Sweep, what: Forecast) -> list[Rate]:
                 )
                 spent.append(max(time.perf_counter() - begin, 1e-9))
             work = program.tile * program.trial.capacity * setting.k
-            found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
-    return found
+            rates.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
+    return rates
 
 
 def seconds(what: Forecast, rates: list[Rate]) -> float:

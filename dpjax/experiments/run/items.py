@@ -30,15 +30,15 @@ class Item:
     def name(self) -> str:
         """See `Item`."""
         study, setting = self.study, self.line.setting
-        asked: Any = {"trials": study.trials} if self.n is not None else vars(study.search)
+        request: Any = {"trials": study.trials} if self.n is not None else vars(study.search)
         about = {
             "task": setting.task.digest, "learner": setting.learner_digest, "seed": study.seed, "k": setting.k,
             "epsilon": float(setting.epsilon), "delta": float(setting.delta), "alpha": float(setting.alpha),
-            "beta": float(setting.beta), "n": self.n, "asked": asked,
+            "beta": float(setting.beta), "n": self.n, "asked": request,
         }  # fmt: skip
-        own = hashlib.sha256(canonical(about).encode()).hexdigest()
-        search = own if self.n is None or study.n != "search" else Item(study, self.line, None).name
-        return search[:OWNER] + own[: 40 - OWNER]
+        digest = hashlib.sha256(canonical(about).encode()).hexdigest()
+        search = digest if self.n is None or study.n != "search" else Item(study, self.line, None).name
+        return search[:OWNER] + digest[: 40 - OWNER]
 
     def __str__(self) -> str:
         return f"{self.line}, {'search' if self.n is None else f'n = {self.n}'}"
@@ -67,7 +67,7 @@ def following(item: Item, found: Record) -> Iterator[Item]:
 
 def points_of(item: Item, found: Record) -> Record:
     """What the record of a search says of its points: their names, and `asked_of` the study."""
-    return {"points": [one.name for one in following(item, found)], "asked": asked_of(item.study)}
+    return {"points": [point.name for point in following(item, found)], "asked": asked_of(item.study)}
 
 
 def asked_of(study: Sweep) -> str:

@@ -18,10 +18,10 @@ def find(line: Line, study: Sweep, cells: Cells) -> Bracket:
     """The bracket of n* (with gamma > 0: of n within gamma), from trials that are used for nothing else. Success means
     that all k concepts are good."""
     assert study.search is not None
-    asked = study.search
+    options = study.search
     return bracket(
-        line.setting, cells, asked.grid(), start=line.expected(), trials=asked.most_trials,
-        error=1 - asked.confidence, gamma=asked.gamma, stride=STRIDE,
+        line.setting, cells, options.grid(), start=line.expected(), trials=options.most_trials,
+        error=1 - options.confidence, gamma=options.gamma, stride=STRIDE,
     )  # fmt: skip
 
 
@@ -38,5 +38,5 @@ def compute(item: Item, cells: Cells) -> dict[str, Any]:
         names = {str(visit.n): cells.cell(end_of(item.line.setting, visit.n)) for visit in star.visits}
         return {"cells": names, "n_low": star.n_low, "n_high": star.n_high, "trials": star.trials_total}
     setting = setting_of(item)
-    found = cells.outcomes(setting, item.study.trials)
-    return {"cells": {str(item.n): cells.cell(setting)}, "trials": len(found)}
+    outcomes = cells.outcomes(setting, item.study.trials)
+    return {"cells": {str(item.n): cells.cell(setting)}, "trials": len(outcomes)}

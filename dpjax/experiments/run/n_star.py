@@ -55,8 +55,8 @@ def guess(setting: Setting, cells: Cells, grid: Sequence[int], trials: int, want
     low, high = -1, len(grid)
     while high - low > 1:
         middle = (low + high) // 2
-        found = rate(replace(setting, n=grid[middle], purpose="guess"), cells, trials)
-        low, high = (low, middle) if found.successes >= wanted * found.trials else (middle, high)
+        counts = rate(replace(setting, n=grid[middle], purpose="guess"), cells, trials)
+        low, high = (low, middle) if counts.successes >= wanted * counts.trials else (middle, high)
     return None if high == len(grid) else grid[high]
 
 

@@ -77,17 +77,19 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
     """
     rows = []
     for name, epsilon in dict.fromkeys((row["learner"], row["epsilon"]) for row in stars):
-        own = [row for row in stars if (row["learner"], row["epsilon"]) == (name, epsilon) and row["k"] >= fit_from]
-        own = [row for row in own if row["n_low"] is not None and row["n_high"] is not None]
-        if len(own) < 2:
+        group = [row for row in stars if (row["learner"], row["epsilon"]) == (name, epsilon) and row["k"] >= fit_from]
+        group = [row for row in group if row["n_low"] is not None and row["n_high"] is not None]
+        if len(group) < 2:
             continue
-        k, low, high, theorem = (np.array([row[f] for row in own], float) for f in ("k", "n_low", "n_high", "theorem"))
-        fit = fit_exponent(k, low, high, error=1 - own[0]["confidence"])
+        k, low, high, theorem = (
+            np.array([row[f] for row in group], float) for f in ("k", "n_low", "n_high", "theorem")
+        )
+        fit = fit_exponent(k, low, high, error=1 - group[0]["confidence"])
         rows.append({
             "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
             "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
             "theorem": None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope,
-            "claimed": own[-1]["exponent_of_k"],
+            "claimed": group[-1]["exponent_of_k"],
         })  # fmt: skip
     return rows
 
@@ -98,8 +100,8 @@ def _unknown(item: Item) -> None:
 
 def _tried(item: Item, known: Known, failures: list[dict[str, Any]], work: Callable[[], Any]) -> Any:
     """The value of ``work``; None, with a recorded failure, if it raises or is known to fail."""
-    if (found := known(item)) is not None:
-        failures.append(_failure(item, found["error"], found["traceback"]))
+    if (failure := known(item)) is not None:
+        failures.append(_failure(item, failure["error"], failure["traceback"]))
         return None
     try:
         return work()
@@ -146,19 +148,19 @@ def _point_rows(
     for n in sizes:
         item = Item(study, line, n)
         setting = setting_of(item)
-        found = _tried(item, known, failures, partial(_measured, setting, study.trials, cells))
-        counted += [] if found is None else [(n, *found)]
+        measured = _tried(item, known, failures, partial(_measured, setting, study.trials, cells))
+        counted += [] if measured is None else [(n, *measured)]
     if not counted:
         return
     alpha, confidence = line.setting.alpha, (study.search or Search()).confidence
-    successes = np.array([error_bins.successes(found, alpha).sum() for _, found, _, _ in counted])
-    trials = np.array([len(found) for _, found, _, _ in counted])
+    successes = np.array([error_bins.successes(measured, alpha).sum() for _, measured, _, _ in counted])
+    trials = np.array([len(measured) for _, measured, _, _ in counted])
     lower, upper = simultaneous_band(successes, trials, confidence)
-    for i, (n, found, cell, delta) in enumerate(counted):
+    for i, (n, measured, cell, delta) in enumerate(counted):
         yield {
             **line.labels(), "guarantee_delta": delta, "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
-            "no_answers": int(error_bins.silent(found).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
-            "errors": dict(zip(map(str, LEVELS), error_bins.quantiles(found, alpha, LEVELS), strict=True)),
+            "no_answers": int(error_bins.silent(measured).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
+            "errors": dict(zip(map(str, LEVELS), error_bins.quantiles(measured, alpha, LEVELS), strict=True)),
             "cell": cell,
         }  # fmt: skip
 

@@ -59,13 +59,13 @@ def run(
     with _opened(study, out, engine, progress, quiet, rules, repair) as (worker, seen):
         out = worker.cells.store.root
         config, cells = study_spec(study), worker.cells
-        found = _known(out)
-        known = _valid(found or {}, config, study, cells)
-        if found is None or _curves(found) - _curves(known):
+        previous = _known(out)
+        known = _valid(previous or {}, config, study, cells)
+        if previous is None or _curves(previous) - _curves(known):
             _set_aside(out)
             if progress is None and not quiet:
                 other = "curves of another study, or of other code, versions or devices"
-                seen.say(f"{out} held {other if found else 'no result that can be read'}: now in {EARLIER}")
+                seen.say(f"{out} held {other if previous else 'no result that can be read'}: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
         keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
         prepare(study, out, worker.rules.code)
@@ -195,8 +195,8 @@ class _Lines:
             self._cost = self._kept - begin
 
     def _failure(self, item: Item) -> Record | None:
-        state, found = self.worker.state(item)
-        return found if state == FAILED else None
+        state, record = self.worker.state(item)
+        return record if state == FAILED else None
 
     def _data(self) -> dict[str, Any]:
         parts = [self._parts[id(line)] for line in self.study.lines if id(line) in self._parts]
@@ -227,10 +227,12 @@ def _valid(found: dict[str, Any], config: dict[str, Any], study: Sweep, cells: C
         return kept
     for line in study.lines:
         with suppress(Exception):  # a row that is not complete, or code that raises
-            own = {name: [row for row in found[name] if place(row) == place(line.labels())] for name in TABLES}
-            if not own["failures"] and all(_is_present(name, row, line, cells) for name in own for row in own[name]):
+            tables = {name: [row for row in found[name] if place(row) == place(line.labels())] for name in TABLES}
+            if not tables["failures"] and all(
+                _is_present(name, row, line, cells) for name in tables for row in tables[name]
+            ):
                 for name in TABLES:
-                    kept[name] += own[name]
+                    kept[name] += tables[name]
     return kept
 
 
@@ -250,8 +252,8 @@ def _is_present(name: str, row: dict[str, Any], line: Line, cells: Cells) -> boo
 
 def _joined(part: dict[str, Any], known: Rows, fit_from: int) -> dict[str, Any]:
     """The rows of this run so far, and for curves that it has not come to those of an earlier run."""
-    own = {place(row) for name in TABLES for row in part[name]}
-    earlier = {name: [row for row in known[name] if place(row) not in own] for name in TABLES}
+    places = {place(row) for name in TABLES for row in part[name]}
+    earlier = {name: [row for row in known[name] if place(row) not in places] for name in TABLES}
     rows = {name: part[name] + earlier[name] for name in TABLES}
     seen = {place(row) for name in TABLES for row in earlier[name]}
     return part | rows | fits(rows["n_star"], fit_from) | {"left": max(0, part["left"] - len(seen))}

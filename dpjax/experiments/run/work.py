@@ -239,8 +239,8 @@ def _outcome(worker: Worker, item: Item, future: Future, elsewhere: bool) -> tup
     try:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
-        given, advice = f"{type(error).__name__}: {error}", "run the same command again: what is done is stored"
-        raise InputError("executor", "one that lives until all is done", given, advice) from error
+        message, advice = f"{type(error).__name__}: {error}", "run the same command again: what is done is stored"
+        raise InputError("executor", "one that lives until all is done", message, advice) from error
     except (StoreError, InputError):
         raise
     except Exception as error:  # the executor's own, such as KilledWorker

@@ -222,6 +222,6 @@ def _study(path: Path) -> dict[str, Any] | None:
             return None
         check(StudyFile, "study", study := unsealed(data), advice)
     except (OSError, ValueError) as error:
-        given = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise StoreError("store", "a study that was prepared", given, advice) from error
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise StoreError("store", "a study that was prepared", message, advice) from error
     return study

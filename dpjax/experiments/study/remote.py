@@ -75,8 +75,8 @@ def _opened(session: _Session) -> tuple[Sweep, Worker]:
         imported(module)
     folder = Path(session.store)
     if (written := read_study(folder, PATIENCE)) is None:
-        given, advice = f"{folder}, in which none is seen", "use a folder that all hosts share"
-        raise StoreError("store", "a folder with a study", given, advice)
+        actual, advice = f"{folder}, in which none is seen", "use a folder that all hosts share"
+        raise StoreError("store", "a folder with a study", actual, advice)
     study = sweep_of(written, session.imports)
     engine = Engine()
     if engine.device_kind != session.device:

@@ -74,8 +74,8 @@ class Study(Sweep):
         from dpjax.experiments.run.reproduce import reproduce
 
         setting = replace(self.line(learner, k, epsilon).setting, n=checks.integer("n", n, 1, CAPACITY_LIMIT))
-        found = reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
-        return replace(found, note=self.beyond(n, trial))
+        reproduced = reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+        return replace(reproduced, note=self.beyond(n, trial))
 
     def beyond(self, n: int, trial: int) -> str:
         """Why a trial is not part of the study's curves; empty if it may be: a search chooses its n."""

@@ -44,7 +44,7 @@ def lower_bound(
     task: Task, k: int, privacy: Privacy, accuracy: Accuracy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE
 ) -> LowerBound:
     """The largest of `lower_bounds`."""
-    return max(lower_bounds(task, k, privacy, accuracy, neighboring=neighboring), key=lambda one: one.n)
+    return max(lower_bounds(task, k, privacy, accuracy, neighboring=neighboring), key=lambda bound: bound.n)
 
 
 def lower_bounds(
@@ -75,11 +75,11 @@ def lower_bounds(
     require_relation(neighboring)
     epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
     checks.integer("k", k, 1)
-    found = [LowerBound(1, "one row", task.flips is not None)]
+    bounds = [LowerBound(1, "one row", task.flips is not None)]
     for name, bound in _arguments(task, k, Guarantee(epsilon, delta, neighboring, "any learner"), alpha, beta):
         with suppress(InputError):  # not for these numbers, or beyond 2^62
-            found.append(LowerBound(bound(), name, task.flips is not None))
-    return found
+            bounds.append(LowerBound(bound(), name, task.flips is not None))
+    return bounds
 
 
 def _arguments(

@@ -103,9 +103,9 @@ class Task:
         of_target, of_sample, of_noise = keys.streams(key, "target", "sample", "noise")
         if capacity is None:
             if isinstance(n, jax.core.Tracer):
-                given = "none, with n a traced value"
+                actual = "none, with n a traced value"
                 raise InputError(
-                    "capacity", "the rows of the buffer, at least the largest n", given, "give capacity=1024"
+                    "capacity", "the rows of the buffer, at least the largest n", actual, "give capacity=1024"
                 )
             capacity = max(1, checks.integer("n", n, 0, _ROWS))
         checks.integer("capacity", capacity, 1, _ROWS)
@@ -117,7 +117,9 @@ class Task:
         x = self.distribution.draw(of_sample, capacity)
         y = self.concepts.predict(target, x)
         if self.flips is not None:
-            words = jax.vmap(lambda own: random.words(own, (capacity,))[0], out_axes=1)  # a separate stream per column
+            words = jax.vmap(
+                lambda stream: random.words(stream, (capacity,))[0], out_axes=1
+            )  # a separate stream per column
             y = y ^ (words(keys.per_index(of_noise, k)) < self.flips)
         return Sample(x, y, jnp.arange(capacity, dtype=jnp.int32) < n), target
 
@@ -231,13 +233,13 @@ def _encoded(concepts: Any, targets: Any) -> Array:
     """``uint32[c, limbs]`` of encoded concepts, or of a list of their indices."""
     if not isinstance(targets, Iterable) and not hasattr(targets, "dtype"):
         raise InputError("targets", "numbers of concepts, or encoded ones", repr(targets), "give a list")
-    given = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
-    if given.ndim == 2 and given.dtype == np.uint32 and len(given):
-        return jnp.asarray(given)
-    if given.ndim == 1 and len(given) and given.dtype.kind in "iuO" and concepts.size <= 2**64:
+    array = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
+    if array.ndim == 2 and array.dtype == np.uint32 and len(array):
+        return jnp.asarray(array)
+    if array.ndim == 1 and len(array) and array.dtype.kind in "iuO" and concepts.size <= 2**64:
         most = concepts.size - 1
-        return jnp.asarray(wide.encode([checks.integer("target", _plain(one), 0, most) for one in given]))
-    shape = f"{given.dtype}{list(given.shape)}"
+        return jnp.asarray(wide.encode([checks.integer("target", _plain(number), 0, most) for number in array]))
+    shape = f"{array.dtype}{list(array.shape)}"
     raise InputError("targets", "numbers of concepts, or encoded ones, uint32[c, limbs]", shape, "give at least one")
 
 

@@ -49,12 +49,12 @@ class HashSizes(Representation):
 
     def for_accuracy(self: Any, near: float, failure: float) -> Any:
         """The numbers that make the fewest functions."""
-        found: list[tuple[int, tuple[int, int]]] = []
+        candidates: list[tuple[int, tuple[int, int]]] = []
         for bits in range(1, self.most_bits + 1) if self.bits is None else [self.bits]:
             tries = self.tries or theory.hash_tries(bits, self.elements, near, failure)
             if tries is not None and tries <= 1 << 16 and self.sized((tries, bits)).failure(near) <= failure:
-                found.append((self.members_of(tries, bits), (tries, bits)))
-        return self.sized(min(found)[1]) if found else None
+                candidates.append((self.members_of(tries, bits), (tries, bits)))
+        return self.sized(min(candidates)[1]) if candidates else None
 
     @property
     def count(self: Any) -> int:

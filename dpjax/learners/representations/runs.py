@@ -99,8 +99,8 @@ class LearnerRuns(Representation):
             return self.learner.learn(own, sample, plan)
 
         label = jnp.repeat(jnp.arange(self.labels, dtype=jnp.int32), self.executions)
-        found = jax.vmap(run)(label, keys.per_index(key, self.count))
-        return jax.tree.map(lambda part: part[:, 0], found)
+        outputs = jax.vmap(run)(label, keys.per_index(key, self.count))
+        return jax.tree.map(lambda part: part[:, 0], outputs)
 
     @property
     def most_rows(self) -> int:

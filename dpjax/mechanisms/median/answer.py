@@ -26,8 +26,8 @@ class MedianAnswer:
     @staticmethod
     def of(element: Array, answered: Array) -> "MedianAnswer":
         """``element`` if ``answered``, else abstain."""
-        found = jnp.where(answered, element, jnp.uint32(0))
-        return MedianAnswer(found, jnp.where(answered, jnp.int32(0), jnp.int32(-1)))
+        value = jnp.where(answered, element, jnp.uint32(0))
+        return MedianAnswer(value, jnp.where(answered, jnp.int32(0), jnp.int32(-1)))
 
 
 class MedianPlan(Base):

@@ -119,8 +119,8 @@ def treelog_rsc(key: Array, x: Array, mask: Array, plan: RscPlan, margins: Margi
 def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: int, margins: Margins) -> MedianAnswer:
     if level == len(plan.steps):
         width = max(1, plan.steps[-1].bits.bit_length())
-        found = exponential_median(x, mask, plan.whole, bits=width, size=plan.base_size, **_ONE_MORE)
-        return MedianAnswer.of(found.sample(key), jnp.bool_(True))
+        base_law = exponential_median(x, mask, plan.whole, bits=width, size=plan.base_size, **_ONE_MORE)
+        return MedianAnswer.of(base_law.sample(key), jnp.bool_(True))
     x, mask = roomy(x, mask)
     step = plan.steps[level]
     names = "low", "high", "test", "split", "deep", "length", "prefix", "point"

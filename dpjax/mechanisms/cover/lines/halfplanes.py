@@ -219,6 +219,6 @@ class HalfPlanes(CutFamily, Planar, Following):
         scale = 2.0**-self.grid.bits
         slope = on_host(h.theta)[..., 0].astype(np.float64) * scale
         t = on_host(h.t).astype(np.float64) * scale
-        one, flat = np.ones_like(t), np.asarray(h.chart) == 0
+        ones, flat = np.ones_like(t), np.asarray(h.chart) == 0
         sign = np.where(np.asarray(h.above), 1.0, -1.0)
-        return sign[..., None] * np.stack([np.where(flat, -slope, one), np.where(flat, one, -slope), t], axis=-1)
+        return sign[..., None] * np.stack([np.where(flat, -slope, ones), np.where(flat, ones, -slope), t], axis=-1)

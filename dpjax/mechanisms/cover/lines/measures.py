@@ -105,8 +105,8 @@ def _array(values: list[int], words: int) -> np.ndarray:
 
 
 def _uniform_edges(grid: Grid, slabs: int) -> np.ndarray:
-    one = 1 << grid.bits
-    return _array([one * (2 * i - slabs) // slabs for i in range(slabs + 1)], grid.words)
+    unit = 1 << grid.bits
+    return _array([unit * (2 * i - slabs) // slabs for i in range(slabs + 1)], grid.words)
 
 
 def _cells(grid: Grid, parts: list[tuple[int, np.ndarray]]) -> Cells:
@@ -208,10 +208,10 @@ class Box(LineMeasure):
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
         """Uniform slabs in chart 0; in chart 1 the same width, but a ratio of at most sqrt(2) below s = 3/width."""
-        one, least = 1 << grid.bits, self._least(grid)
-        edges = [one]
+        unit, least = 1 << grid.bits, self._least(grid)
+        edges = [unit]
         while edges[-1] > least:
-            wide = max(edges[-1] - max(2 * one // slabs, 1), floor(edges[-1] * sqrt(0.5)))
+            wide = max(edges[-1] - max(2 * unit // slabs, 1), floor(edges[-1] * sqrt(0.5)))
             edges.append(max(least, min(wide, edges[-1] - 1)))
         steep = _array(edges[::-1], grid.words)
         return _cells(grid, [(0, _uniform_edges(grid, slabs)), (1, steep), (1, 1 - steep[::-1])])
@@ -267,14 +267,14 @@ class Net(LineMeasure):
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
         """One cell per direction; ``slabs`` is ignored."""
-        one = 1 << grid.bits
+        unit = 1 << grid.bits
         charts, slopes = [], []
         for i in range(self.directions):
             angle = -pi / 4 + pi * (i + 0.5) / self.directions  # of the line against the axis of chart 0
             steep = angle > pi / 4
             s = tan(pi / 2 - angle) if steep else tan(angle)
             charts.append(int(steep))
-            slopes.append(round(s * one))
+            slopes.append(round(s * unit))
         low = _array(slopes, grid.words)[:, None]
         return Cells(np.array(charts, np.int32), low, low + 1, grid.words)
 

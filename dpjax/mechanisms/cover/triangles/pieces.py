@@ -94,7 +94,7 @@ class Pieces(Planar):
             )
             is_triangle = number < tables[0].shape[0]
             padded = jax.tree.map(lambda part: jnp.concatenate([part, part[-1:]]), triangle)
-            return jax.tree.map(lambda one, two: jnp.where(is_triangle, one, two), padded, rectangle)
+            return jax.tree.map(lambda tri, rect: jnp.where(is_triangle, tri, rect), padded, rectangle)
 
     def hits(self, h: Cut, x: Array | Twice) -> Array:
         """Which rows are in all halfplanes of a piece, ``bool[n]``, by integer arithmetic."""

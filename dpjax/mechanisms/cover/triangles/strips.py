@@ -155,8 +155,8 @@ class Strips(Planar):
             score = score.capped(LARGEST)
             totals = self.totals(rows, weight, score)
             group = jnp.asarray(self.groups())[jnp.maximum(Categorical(totals).sample(of_lines), 0)]
-            own = Categorical(self.log_weights(rows, weight, score, group))
-            return self.piece(group, jnp.maximum(own.sample(of_sides), 0))
+            law = Categorical(self.log_weights(rows, weight, score, group))
+            return self.piece(group, jnp.maximum(law.sample(of_sides), 0))
 
     def hits(self, h: Cut, x: Array | Binned) -> Array:
         """Which rows are in all halfplanes of a piece, ``bool[n]``, by integer arithmetic."""
