@@ -58,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _is_from_outside(error):
             say(traceback.format_exc())
             return Status.FAULT
-        from dpjax.experiments.config.builder import PersonsFault
+        from dpjax.core.user_code import UserCodeError
 
-        fault = PersonsFault("your code", error)
+        fault = UserCodeError("your code", error)
         say(f"{fault.trace}dpjax: {fault}")
         return Status.INVALID
     except KeyboardInterrupt:

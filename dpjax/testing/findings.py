@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.experiments.config.builder import own_frames
+from dpjax.core.user_code import user_frames
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
 Check = Callable[[Any], str | None]
@@ -110,7 +110,7 @@ def run_check(check: Check, subject: Any) -> Finding:
     except checks.RAISED as error:
         lines = f"{type(error).__name__}: {error}".splitlines()
         advice = "correct the code that the traceback names"
-        return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=own_frames(error))
+        return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=user_frames(error))
     return finding("passed", given=remark or "")
 
 

@@ -42,8 +42,8 @@ class Written:
     def build(self) -> Any:
         """The object: an instance as it is, or the result of calling a class or factory.
 
-        InputError for a module, a builtin, or a class or factory that needs more arguments; `builder.PersonsFault` for
-        an error inside user code.
+        InputError for a module, a builtin, or a class or factory that needs more arguments; `user_code.UserCodeError`
+        for an error inside user code.
         """
         builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)}, trusted=True)
         if self.concepts is not None:

@@ -20,7 +20,8 @@ from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.config.builder import PersonsFault, imported, own_frames
+from dpjax.core.user_code import UserCodeError, user_frames
+from dpjax.experiments.config.builder import imported
 from dpjax.experiments.config.numbers import from_words
 from dpjax.learners.base import Learner
 
@@ -35,7 +36,7 @@ _EXPECTED = "a dpjax.audit.Target, a Learner, or a function of key and data"
 def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple[Target, bool]:
     """The target that ``module:object`` names, and whether it is a plain function.
 
-    Raises InputError for other objects and missing options; `PersonsFault` for an error in user code.
+    Raises InputError for other objects and missing options; `UserCodeError` for an error in user code.
     """
     subject = load("target", name)
     if inspect.ismodule(subject):
@@ -60,7 +61,7 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
         except InputError:
             raise
         except checks.RAISED as error:
-            raise PersonsFault(name, error) from error
+            raise UserCodeError(name, error) from error
     if command.pairs is not None or command.histograms is not None:
         flag = "pairs" if command.pairs is not None else "histograms"
         raise InputError(flag, f"none for {name}", getattr(command, flag), "leave it out: the target has its own")
@@ -92,7 +93,7 @@ def load(name: str, path: str) -> Any:
 def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
     """The value of ``work``. An error that passed through one of these modules is a fault of user code.
 
-    It is raised as a `PersonsFault`, or as the InputError that it has become, with the traceback of the user code.
+    It is raised as a `UserCodeError`, or as the InputError that it has become, with the traceback of the user code.
     """
     packages = {module.partition(".")[0] for module in modules} - {"dpjax"}
     try:
@@ -100,11 +101,11 @@ def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
     except InputError as error:
         cause = error.__cause__
         if cause is not None and not hasattr(error, "trace") and _through(packages, cause):
-            vars(error)["trace"] = own_frames(cause)
+            vars(error)["trace"] = user_frames(cause)
         raise
     except checks.RAISED as error:
         if _through(packages, error):
-            raise PersonsFault(name, error) from error
+            raise UserCodeError(name, error) from error
         raise
 
 
@@ -186,7 +187,7 @@ def _function(
         )  # fmt: skip
     except InputError as error:
         if error.__cause__ is not None:
-            vars(error)["trace"] = own_frames(error.__cause__)
+            vars(error)["trace"] = user_frames(error.__cause__)
         raise
     if command.histograms is not None and kind == "key":  # exact audits look at more than a statistical one can
         target = replace(target, pairs=partial(_of_histograms, universe), universes=lambda: [universe])
@@ -230,7 +231,7 @@ def _given_pairs(path: str) -> Iterator[Any]:
     except InputError:
         raise
     except checks.RAISED as error:
-        raise PersonsFault(path, error) from error
+        raise UserCodeError(path, error) from error
     if len(pairs) > _MOST_PAIRS:
         raise InputError("pairs", f"at most {_MOST_PAIRS}", "more", "return or yield fewer")
     return iter(pairs)

@@ -12,7 +12,8 @@ from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import LEARNERS, Builder
 from dpjax.learners.base import Learner, require_learner
 
 _CONCEPTS, _ROWS, _TRIALS = 100, 16, 10_000
@@ -55,6 +56,6 @@ def _learner(name: str, command: AuditCommand) -> Any:
         except InputError:
             raise
         except checks.RAISED as error:
-            raise PersonsFault(name, error) from error
+            raise UserCodeError(name, error) from error
     require_learner(learner)
     return learner

@@ -14,7 +14,8 @@ from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
-from dpjax.experiments.config.builder import Builder, PersonsFault
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import Builder
 from dpjax.experiments.run.progress import Progress
 from dpjax.experiments.study.toml import TaskTable, task_of
 from dpjax.testing import Finding, Written, check_concepts, check_law, check_learner, check_mechanism
@@ -32,7 +33,7 @@ def run(command: CheckCommand) -> Answer:
     try:
         subject = written.build()
     except InputError as error:
-        named = ":" in command.object and "(" not in command.object and not isinstance(error, PersonsFault)
+        named = ":" in command.object and "(" not in command.object and not isinstance(error, UserCodeError)
         if not named or not inspect.isfunction(load("object", command.object)):
             raise
         advice = f"{error.advice}; a mechanism that is a plain function: dpjax audit {command.object} --epsilon E"

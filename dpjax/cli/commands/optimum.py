@@ -17,7 +17,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.screen import Table
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault, imported
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import LEARNERS, Builder, imported
 from dpjax.experiments.run.progress import Estimate
 from dpjax.learners import Independent
 
@@ -85,7 +86,7 @@ def _built(known: Builder, text: str, command: OptimumCommand, k: int) -> Any:
             kind = f"{type(learner).__name__} under {learner.neighboring.value}"
             raise InputError("learners", f"learners under {command.relation}", kind, "leave it out of --learners")
         return Independent(learner, k) if k > 1 and learner.number_of_concepts != k else learner
-    except PersonsFault:
+    except UserCodeError:
         raise
     except InputError as error:
         raise InputError(f"{text}, {error.name}", error.expected, error.given, error.advice) from error

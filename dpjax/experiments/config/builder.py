@@ -9,7 +9,6 @@ import importlib
 import inspect
 import pkgutil
 import sys
-import traceback
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,11 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-import dpjax
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.user_code import UserCodeError
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.config.matrix_file import is_matrix_file, read_class, read_matrix
 from dpjax.experiments.config.names import PACKAGES, denoted, is_value, public_module, values_of
@@ -76,29 +75,6 @@ class NotImportedError(InputError):
     """Code of a module that no --import names. modules: all such modules of a configuration."""
 
 
-class PersonsFault(InputError):
-    """An error inside user code: ``trace`` is the traceback from the first frame of that code."""
-
-    def __init__(self, name: str, error: BaseException):
-        self.trace = own_frames(error)
-        message = f"{type(error).__name__}: {error}"
-        super().__init__(name, "code that runs", message, "correct it; its traceback is above")
-
-    def __reduce__(self) -> Any:
-        return InputError, (str(self),), vars(self)  # pickled without the error, which may not be picklable
-
-
-def own_frames(error: BaseException) -> str:
-    """The traceback without the frames of dpjax and of Python's import system."""
-    package = str(Path(dpjax.__file__).parent)
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((package, "<frozen importlib"))
-    ]  # fmt: skip
-    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
-    return "Traceback (most recent call last, code from outside only):\n" + "".join(lines)
-
-
 @dataclass(frozen=True)
 class Builder:
     """Builds objects.
@@ -138,7 +114,7 @@ class Builder:
 
         A class and a matrix may be given by the path of a file of labels.
         name: used in error messages. kind: what unprefixed names stand for. Raises InputError for unknown names and
-        arguments, `PersonsFault` for an error in user code.
+        arguments, `UserCodeError` for an error in user code.
         """
         if isinstance(spec, str):
             if kind.read is not None and is_matrix_file(spec):
@@ -252,7 +228,7 @@ class Builder:
             raise
         except checks.RAISED as error:
             if outside:
-                raise PersonsFault(name, error) from error
+                raise UserCodeError(name, error) from error
             raise InputError(
                 name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
             ) from error
@@ -333,7 +309,7 @@ def import_from_here() -> None:
 
 
 def imported(module: str) -> Any:
-    """A user module, imported with the working directory on the path. `PersonsFault` for an error in its code."""
+    """A user module, imported with the working directory on the path. `UserCodeError` for an error in its code."""
     import_from_here()
     try:
         return importlib.import_module(module)
@@ -341,9 +317,9 @@ def imported(module: str) -> Any:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             advice = "run in the folder that holds it, or put that folder on PYTHONPATH"
             raise InputError("import", "a module that can be found", repr(module), advice) from None
-        raise PersonsFault(f"module {module}", error) from error
+        raise UserCodeError(f"module {module}", error) from error
     except checks.RAISED as error:
-        raise PersonsFault(f"module {module}", error) from error
+        raise UserCodeError(f"module {module}", error) from error
 
 
 def whole(name: str, value: Any) -> Any:

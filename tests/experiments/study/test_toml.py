@@ -7,7 +7,8 @@ import pytest
 from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.config.builder import Builder, PersonsFault
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import Builder
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import study_of
@@ -191,8 +192,8 @@ def test_learners_from_outside(outside):
 @pytest.mark.parametrize(
     ("spec", "kind", "words"),
     [
-        ("a_module_of_mine:broken", PersonsFault, "NameError: name 'undefined_name'"),
-        ("a_broken_module:X", PersonsFault, "ZeroDivisionError"),
+        ("a_module_of_mine:broken", UserCodeError, "NameError: name 'undefined_name'"),
+        ("a_broken_module:X", UserCodeError, "ZeroDivisionError"),
         ("no_such_module:X", InputError, "a module that can be found"),
         ("a_module_of_mine:Nine", InputError, "Mine"),
         ("a_module_of_mine:not_callable", InputError, "Learner"),
@@ -202,7 +203,7 @@ def test_learners_from_outside(outside):
 def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, outside):
     with pytest.raises(kind, match=words) as caught:
         study_of(data(learners={"m": spec}), outside)
-    if kind is PersonsFault:
+    if kind is UserCodeError:
         assert "a_" in caught.value.trace and "dpjax/experiments" not in caught.value.trace
 
 
