@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpjax.advice.answer import Asked, ask
+from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Entry, Measure
 from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, PointSets, Thresholds, tree_generators
 from dpjax.core.types import Accuracy, Privacy
@@ -70,18 +70,18 @@ PROBLEMS = (
 )
 
 
-def answered(problem: Problem, how: Measure) -> Asked:
+def answered(problem: Problem, how: Measure) -> Advice:
     """The answer to a problem."""
     privacy, accuracy = Privacy(problem.epsilon, problem.delta), Accuracy(problem.alpha, BETA)
     return ask(problem.concepts(), problem.k, privacy, accuracy, measure=how, tell=lambda text: print(text, flush=True))
 
 
-def is_best(found: Asked) -> bool:
+def is_best(found: Advice) -> bool:
     """Whether no learner was found to need fewer rows than the choice of the theorems."""
     return found.by_theorem is not None and found.by_theorem.name in found.as_good
 
 
-def page(answers: Sequence[tuple[Problem, Asked]], trials: int) -> str:
+def page(answers: Sequence[tuple[Problem, Advice]], trials: int) -> str:
     """The page of some problems."""
     good = [is_best(found) for _, found in answers]
     head = ("problem", "by theorem", "provable", "its n*", "by measurement", "n*", "best", "below")
@@ -113,7 +113,7 @@ def main(
     out: Path, seed: int, trials: int, chosen: Sequence[Problem] = PROBLEMS, store: Path | None = None
 ) -> None:  # fmt: skip
     """Measures the problems one after the other, and writes the page of those that are done after each."""
-    answers: list[tuple[Problem, Asked]] = []
+    answers: list[tuple[Problem, Advice]] = []
     for problem in chosen:
         print(problem, flush=True)
         answers.append((problem, answered(problem, Measure(trials=trials, seed=seed, store=store))))

@@ -21,7 +21,7 @@ _PRIVACY = Privacy(1.0, Study.delta)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Advice:
     """The answer of `ask`; ``print`` writes it as `dpjax ask` does.
 
     entries: the learners that compete, by theorem, those without one last. refused: other learners by name, with the
@@ -82,7 +82,7 @@ def ask(
     learners: Mapping[str, Any] | Sequence[Any] = (), only: Sequence[str] = (),
     tasks: Mapping[str, Task] | None = None, neighboring: Neighboring = Neighboring.REPLACE_ONE,
     measure: Measure | None = None, imports: Sequence[str] = (), tell: Callable[[str], None] = lambda text: None,
-) -> Asked:  # fmt: skip
+) -> Advice:  # fmt: skip
     """Compares the private learners of a class by their theorems and, with ``measure``, by measured n*.
 
     For realizable data. Learners are measured in the order of their theorems; of those that differ in the composition
@@ -131,4 +131,4 @@ def ask(
         with cells_in(measure.store, measure.seed) as cells:
             entries = Race(goal, on.tasks, below.n, measure, cells, tell).run(entries)
     failed += [candidate.name for candidate in entries if candidate.failed]
-    return Asked(tuple(entries), refused, tuple(failed), below, tuple(on.tasks), goal, measure, on.caution)
+    return Advice(tuple(entries), refused, tuple(failed), below, tuple(on.tasks), goal, measure, on.caution)

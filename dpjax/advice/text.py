@@ -8,10 +8,10 @@ from dpjax.core import html
 from dpjax.core.screen import WIDE, Screen, Table
 
 if TYPE_CHECKING:
-    from dpjax.advice.answer import Asked
+    from dpjax.advice.answer import Advice
 
 
-def text(found: "Asked") -> str:
+def text(found: "Advice") -> str:
     """What `show` prints, without the last line break."""
     out = io.StringIO()
     screen = Screen(
@@ -21,7 +21,7 @@ def text(found: "Asked") -> str:
     return out.getvalue().rstrip("\n")
 
 
-def show(found: "Asked", out: Screen, *, verbose: bool = False, rest: str) -> None:
+def show(found: "Advice", out: Screen, *, verbose: bool = False, rest: str) -> None:
     """Prints the answer.
 
     Args:
@@ -38,7 +38,7 @@ def show(found: "Asked", out: Screen, *, verbose: bool = False, rest: str) -> No
         out.print(part)
 
 
-def as_html(found: "Asked") -> str:
+def as_html(found: "Advice") -> str:
     """The answer for a notebook."""
     before, (headings, cells), after = _parts(found, False, "not listed, see entries and refused")
     columns = [html.Column(heading, "number" if heading in _NUMBERS else "text") for heading in headings]
@@ -49,7 +49,7 @@ def as_html(found: "Asked") -> str:
 _NUMBERS = ("provable n", "n*")
 
 
-def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[list[str], list[Any]], list[str]]:
+def _parts(found: "Advice", verbose: bool, rest: str) -> tuple[list[str], tuple[list[str], list[Any]], list[str]]:
     """Lines above the table, its headings and rows, and lines below it."""
     theorem, best, how = found.by_theorem, found.by_measurement, found.measure
     none = "no learner that runs has a theorem for these numbers"

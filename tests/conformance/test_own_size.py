@@ -134,5 +134,5 @@ def test_ties_that_do_not_number_all_rows_have_no_theorem():
 def test_the_erm_of_several_thresholds_needs_more_rows():
     concepts = dp.Thresholds(dp.Domain(64))
     task = dp.Task(concepts, dp.uniform(concepts.domain))
-    one, three = (line.theorem() for line in dp.Study(task, {"erm": dp.baselines.ERM(concepts)}, k=[1, 3]).lines)
+    one, three = (line.theorem() for line in dp.Study(task, {"erm": dp.baselines.ERM(concepts)}, k=[1, 3]).curves)
     assert one == 29 and three == dp.baselines.ERM(concepts).sample_size(Privacy(1.0), Accuracy(0.1, 0.1 / 3)) > one

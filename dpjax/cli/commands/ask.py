@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpjax.advice.answer import Asked, ask
+from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Measure
 from dpjax.advice.text import show
 from dpjax.cli.arguments.ask import AskCommand
@@ -67,5 +67,5 @@ def _tell(text: str) -> None:
     say(f"dpjax: {text}")
 
 
-def _show(command: AskCommand, found: Asked) -> None:
+def _show(command: AskCommand, found: Advice) -> None:
     show(found, console(), verbose=command.verbose, rest="not listed without --verbose")

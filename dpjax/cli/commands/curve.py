@@ -197,11 +197,11 @@ def _prepared(study: Study, out: Path) -> Answer:
     with Store(out):
         prepare(study, out)
     cells = sum(1 for _ in first_items(study))
-    answer = {"store": str(out), "cells": cells, "curves": len(study.lines)}
+    answer = {"store": str(out), "cells": cells, "curves": len(study.curves)}
 
     def show() -> None:
         screen().print(
-            f"{out}: {len(study.lines)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
+            f"{out}: {len(study.curves)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
         )
         screen().print(pasteable("curve", out, "--out", out, config=study.to_dict()))
 

@@ -43,7 +43,7 @@ _Categories = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """The task of the command: the table, the learner of its concepts, and numbers."""
 
     data: columns.Table
@@ -102,7 +102,7 @@ class _Asked:
 
 def run(command: LearnCommand) -> Answer:
     """Learns from a table; the answer holds hypotheses, guarantee, held-out errors and warnings."""
-    request = _asked(command)
+    request = _request(command)
     data, learner, rows = request.data, request.learner, len(request.data.y)
     guarantee = learner.guarantee(columns.plan_for(learner, request.privacy, request.accuracy, rows))
     guarantee = None if request.unproved else guarantee
@@ -139,7 +139,7 @@ def run(command: LearnCommand) -> Answer:
     return answer, lambda: _show(command, answer, guarantee)
 
 
-def _asked(command: LearnCommand) -> _Asked:
+def _request(command: LearnCommand) -> _Request:
     """Validates all input before anything runs."""
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
     accuracy = Accuracy(checks.probability("alpha", command.alpha), checks.probability("beta", command.beta))
@@ -181,7 +181,7 @@ def _asked(command: LearnCommand) -> _Asked:
     trials = command.trials or (_SHAPE_TRIALS if shape else _TRIALS)
     test_rows = min(rows - 1, max(1, round(command.test_share * rows)))
     read = _unproved({name: placing.categories[name] for name in unproved})
-    return _Asked(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed, read)
+    return _Request(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed, read)
 
 
 def _unproved(categories: _Categories) -> str:

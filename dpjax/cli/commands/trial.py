@@ -26,7 +26,7 @@ from dpjax.experiments.store.store import Store
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.setting import Setting
-from dpjax.experiments.sweep.sweep import Line, Search
+from dpjax.experiments.sweep.sweep import Curve, Search
 from dpjax.plots.files import FORMATS
 from dpjax.reports.words import table_of
 
@@ -49,13 +49,13 @@ def run(command: TrialCommand) -> Answer:
     study = study_of(replace(command, n=()))
     listed = _of_lines(study) if alone else []
     if listed:
-        line, (n, why) = study.lines[0], _first_size(study, command.config)
+        line, (n, why) = study.curves[0], _first_size(study, command.config)
         answer = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
         return _with_list(listed, "", *_compared(study, command.config, *answer), f", n = {n}: {why}")
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
     choice = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
-    if len(lines := study.lines) != 1:
+    if len(lines := study.curves) != 1:
         known = "; ".join(map(str, lines))
         missing = ", ".join(f"--{name}" for name, values in choice.items() if len(values) != 1)
         raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
@@ -88,14 +88,14 @@ def _of_points(settings: Any) -> list[dict[str, Any]]:
 def _of_lines(study: Study) -> list[dict[str, Any]]:
     sizes = "searched" if study.n == "search" else ", ".join(map(str, study.n))
     names = ("learner", "k", "epsilon")
-    return [{name: line.labels()[name] for name in names} | {"n": sizes} for line in study.lines]
+    return [{name: line.labels()[name] for name in names} | {"n": sizes} for line in study.curves]
 
 
 def _first_size(study: Study, path: Path) -> tuple[int, str]:
     """A sample size of the first line, and why this one: of a search n_high if a result has it, else the smallest."""
     if study.n != "search":
         return study.n[0], "the first of the study"
-    labels = study.lines[0].labels()
+    labels = study.curves[0].labels()
     with suppress(InputError):
         for row in Result.load(path).data["n_star"]:
             if labels.items() <= row.items() and row["n_high"] is not None:
@@ -168,7 +168,7 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
 def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
     capacity(setting.n)
     rerun = reproduce(setting, seed, trial)
-    answer = {**Line(name, setting, setting.n).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(rerun)}
+    answer = {**Curve(name, setting, setting.n).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(rerun)}
     return answer, lambda: _show(answer, rerun)
 
 

@@ -21,7 +21,7 @@ from dpjax.core.forking import require_not_forked
 from dpjax.experiments.run.cells import TileEngine
 from dpjax.experiments.run.device import identity_of
 from dpjax.experiments.run.loading import Loader
-from dpjax.experiments.run.memory import Room, bytes_of
+from dpjax.experiments.run.memory import DeviceMemory, bytes_of
 from dpjax.experiments.run.tiles import Program, arguments_of, shape_of
 from dpjax.experiments.run.trial import Point
 from dpjax.experiments.sweep.task import Task
@@ -62,8 +62,8 @@ class Engine(TileEngine):
         self.programs = self.compiled = self.trials = 0
         self.tiles_of = dict.fromkeys(self.devices, 0)
         self._busy = dict.fromkeys(self.devices, 0)
-        host = Room()
-        self._rooms = {device: host if device.platform == "cpu" else Room() for device in self.devices}
+        host = DeviceMemory()
+        self._memory = {device: host if device.platform == "cpu" else DeviceMemory() for device in self.devices}
         self._lock = threading.Lock()
         self._programs: OrderedDict = OrderedDict()
         self._pool = ThreadPoolExecutor(max_workers=self.in_flight)
@@ -134,7 +134,7 @@ class Engine(TileEngine):
         with self._free_device() as device, jax.enable_x64(False):
             placed = jax.device_put((*arguments, np.uint32(first), blocks), device)
             run, need = self._compiled(program, placed, device)
-            with self._rooms[device].taken(need):
+            with self._memory[device].taken(need):
                 tile = np.asarray(run(*placed))[: last - first]
         with self._lock:
             self.trials += len(tile)
@@ -166,7 +166,7 @@ class Engine(TileEngine):
                 executable, compiled = slot.loader.on(device)
                 if not slot.on:
                     slot.need = bytes_of(executable)
-                    self._rooms[device].require(slot.need, device, program)
+                    self._memory[device].require(slot.need, device, program)
                 slot.on[device] = executable
                 with self._lock:
                     self.programs += len(slot.on) == 1 or compiled

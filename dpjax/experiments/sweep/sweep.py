@@ -65,7 +65,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """One curve of a study: a learner by name, with everything but n fixed."""
 
     name: str
@@ -197,34 +197,34 @@ class Sweep:
             object.__setattr__(self, name, value)
         if self.search is not None and (room := 1 - self.accuracy.beta) <= (gamma := self.search.gamma):
             raise InputError("search.gamma", f"below 1 - beta = {room:g}", repr(gamma), "choose a smaller gamma")
-        for line in self.lines:
+        for curve in self.curves:
             try:
-                line.guarantee()
-                line.theorem()
+                curve.guarantee()
+                curve.theorem()
             except InputError as error:
-                raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
+                raise InputError(f"{curve}: {error.name}", error.expected, error.given, error.advice) from error
             except checks.RAISED:  # code that raises: the run records it for this curve, and measures the others
                 continue
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def curves(self) -> list[Curve]:
         """Every curve of the study."""
         alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
         largest = max(self.n) if self.n != "search" else (self.search or Search()).n_max
-        lines = []
+        curves = []
         for name, k, epsilon in product(self.learners, self.k, self.epsilon):
             numbers = k, 1, epsilon, float(self.delta), alpha, beta
-            lines.append(Line(name, Setting(self.learner(name, k), self.task, *numbers), largest))
-        return lines
+            curves.append(Curve(name, Setting(self.learner(name, k), self.task, *numbers), largest))
+        return curves
 
-    def line(self, learner: str, k: int, epsilon: float) -> Line:
+    def curve(self, learner: str, k: int, epsilon: float) -> Curve:
         """The curve with this name, k and epsilon; InputError if there is none."""
         checks.choice("learner", learner, self.learners)
         for name, value, known in (("k", k, self.k), ("epsilon", epsilon, self.epsilon)):
             if value not in known:
-                raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's lines")
-        return next(line for line in self.lines
-                    if (line.name, line.setting.k, line.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
+                raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's curves")
+        return next(curve for curve in self.curves
+                    if (curve.name, curve.setting.k, curve.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
 
     def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
         """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
@@ -242,7 +242,7 @@ class Sweep:
         """The curves for a notebook, with the theorems' sample sizes."""
         kinds = [html.Column(name, "text" if name == "learner" else "number")
                  for name in ("learner", "k", "epsilon", "theorem's n")]  # fmt: skip
-        rows = [(line.name, line.setting.k, line.setting.epsilon, line.provable()) for line in self.lines]
+        rows = [(curve.name, curve.setting.k, curve.setting.epsilon, curve.provable()) for curve in self.curves]
         sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
         return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
 
