@@ -14,7 +14,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.experiments.run.cells import Cells
-from dpjax.experiments.run.n_star import bracket
+from dpjax.experiments.run.n_star import bracket, proved
 from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 from dpjax.experiments.sweep.setting import Setting
@@ -223,12 +223,10 @@ class Race:
         for name, task in self.tasks.items():
             setting = Setting(entry.learner, task, self.goal.k, most, epsilon, delta, alpha, beta, "search")
             star = bracket(setting, self.cells, grid, start=start, trials=self.how.trials, error=error, stride=4)
+            star = proved(star, most if entry.theorem == most and not entry.learner.assumes else None)
             low, trials = max(low, star.n_low or 0), trials + star.trials_total
-            enough = star.n_high
-            if enough is None and entry.theorem == most and low < most and not entry.learner.assumes:
-                enough = most  # by its theorem, which no measurement contradicts
-            if enough is None:
+            if star.n_high is None:
                 return Star(name, low or None, None, most, trials, self.how.confidence, star.ended)
-            if enough > high:
-                high, worst, ended = enough, name, star.ended
+            if star.n_high > high:
+                high, worst, ended = star.n_high, name, star.ended
         return Star(worst, low or None, high, most, trials, self.how.confidence, ended)

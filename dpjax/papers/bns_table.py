@@ -16,7 +16,7 @@ from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, Uniform
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
-from dpjax.experiments.run.n_star import bracket, guess
+from dpjax.experiments.run.n_star import bracket, guess, proved
 from dpjax.experiments.statistics.exponent_models import fit_sum, nearest
 from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
@@ -165,10 +165,11 @@ def measure(
         near = _near(grid, guesses, value, row.claimed)
         start = guess(setting, cells, near, _GUESSES, 1 - BETA) or near[-1]
         guesses.append((value, start))
-        star = bracket(setting, cells, grid, start=start, trials=trials, error=share)
+        theorem = _theorem(setting)
+        star = proved(bracket(setting, cells, grid, start=start, trials=trials, error=share), theorem)
         below = row.below(value)
         points.append({
-            "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
+            "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": theorem,
             "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
             "ended": star.ended,
         })  # fmt: skip

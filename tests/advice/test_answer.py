@@ -170,7 +170,7 @@ def test_a_theorem_ends_a_bracket_unless_it_is_refuted():
     mine = {"near": Oracle(POINTS, rows=12, right=0.9), "wrong": Oracle(POINTS, rows=12, need=99)}
     asked = dp.ask(POINTS, learners=mine, only=["KLN"], tasks=TASK, measure=dp.Measure(trials=512, n_max=64))
     near, wrong = (next(one for one in asked.entries if one.name == name) for name in mine)
-    assert near.star.ended == "trials spent" and near.star.n_high == near.theorem == 12
+    assert near.star.ended == "theorem" and near.star.n_high == near.theorem == 12
     assert wrong.star.n_high is None and str(wrong.star) == "> 12"
 
 
