@@ -30,6 +30,7 @@ FLOOR = (
     "logs",
     "jax_extensions",
     "checks",
+    "user_code",
     "members",
     "compilers",
     "host",
