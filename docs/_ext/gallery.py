@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import site_text
-from dpjax.reports.toml import as_toml
 from PIL import Image
 from site_text import code
 from widths import size
 
 from dpjax.plots import read_metadata
+from dpjax.reports.study import as_toml
 
 _ROOT = Path(__file__).resolve().parents[2]
 _HERE = _ROOT / "docs/gallery"

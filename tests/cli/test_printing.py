@@ -140,7 +140,7 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     assert cli.main(["audit", "stability", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["verdict"] and out.count("\n") == 1
-    assert err.startswith("dpjax: 12433 databases, ")
+    assert err.startswith("dpjax: 12817 databases, ")
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.1])
