@@ -31,7 +31,8 @@ class Star:
 
     n_low None: no n was found to be too small. n_high: the theorem's sample size if no smaller one was found to be
     enough; None: nor does a theorem say so of ``most``, the largest one tried. It is wrong with probability at most 1 -
-    confidence. trials: those of all tasks. ended: of the search on ``task``, see `sequential_search.Bracket`.
+    confidence. trials: those of all tasks. ended: as of `sequential_search.Bracket` or
+    `n_star.proved`, on ``task``.
     """
 
     task: str

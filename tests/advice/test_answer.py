@@ -168,8 +168,8 @@ def test_measured_sizes_are_compared_as_far_as_they_matter_and_a_store_resumes(t
 def test_a_theorem_ends_a_bracket_unless_it_is_refuted():
     """512 trials tell nothing of a learner that is right in 9 of 10 trials; one is never right, whatever it proves."""
     mine = {"near": Oracle(POINTS, rows=12, right=0.9), "wrong": Oracle(POINTS, rows=12, need=99)}
-    asked = dp.ask(POINTS, learners=mine, only=["KLN"], tasks=TASK, measure=dp.Measure(trials=512, n_max=64))
-    near, wrong = (next(one for one in asked.entries if one.name == name) for name in mine)
+    advice = dp.ask(POINTS, learners=mine, only=["KLN"], tasks=TASK, measure=dp.Measure(trials=512, n_max=64))
+    near, wrong = (next(entry for entry in advice.entries if entry.name == name) for name in mine)
     assert near.star.ended == "theorem" and near.star.n_high == near.theorem == 12
     assert wrong.star.n_high is None and str(wrong.star) == "> 12"
 
