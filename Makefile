@@ -5,16 +5,23 @@ OUT ?= out/demo
 JOBS ?= 2
 PORT ?= 8000
 
-.PHONY: demo test test-slow test-lowest test-newest newest-python golden-newest lint bench figures docs docs-serve dist-check clean
+.PHONY: demo test test-slow test-site test-lowest test-newest newest-python golden-newest lint bench figures docs docs-serve dist-check clean
 
 demo: $(VENV)/.run
 	@$(VENV)/bin/dpjax curve configs/composition.toml --out $(OUT) --devices 1 --panels k --width 5 --formats png
 
+# The package, without long runs and without the tests of `make test-site`.
 test: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile
 
+# Everything: also the long statistical runs and the tests of `make test-site`.
 test-slow: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "slow or not slow"
+
+# Tests of pages, notebooks, scripts and benchmarks, or the part of them that SITE names.
+SITE ?= tests
+test-site: $(VENV)/.dev
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "site and not slow" $(SITE)
 
 # In an environment with the lowest versions that pyproject.toml accepts. Their own deprecations are no errors; old
 # releases of matplotlib warn with newer ones of pyparsing.

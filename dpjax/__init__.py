@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from dpjax.advice.answer import ask as ask
     from dpjax.advice.race import Measure as Measure
     from dpjax.baselines import ERM as ERM
+    from dpjax.concepts import ConceptClass as ConceptClass
     from dpjax.concepts import Conjunctions as Conjunctions
     from dpjax.concepts import ConvexPolygons as ConvexPolygons
     from dpjax.concepts import Disjunctions as Disjunctions
     from dpjax.concepts import Domain as Domain
+    from dpjax.concepts import ExampleDistribution as ExampleDistribution
     from dpjax.concepts import Finite as Finite
     from dpjax.concepts import Hypothesis as Hypothesis
     from dpjax.concepts import Multiclass as Multiclass
@@ -91,8 +93,9 @@ _NOUNS = {
     "dpjax.core.keys": "keys",
     "dpjax.core.checks": "InputError",
     "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
-    "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Multiclass Parities Points "
-    "PointSets ProductCube Stumps Thresholds Tree UniformCube UniformPlane Unions",
+    "dpjax.concepts": "ConceptClass Conjunctions ConvexPolygons Disjunctions Domain ExampleDistribution Finite "
+    "Hypothesis Multiclass Parities Points PointSets ProductCube Stumps Thresholds Tree UniformCube UniformPlane "
+    "Unions",
     "dpjax.concepts.distributions": "empirical from_segments from_weights heavy uniform zipf",
     "dpjax.learners": "BitReduction Boosted Confident ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints "
     "ImproperVC1 Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpjax.advice.answer import Asked, ask
+from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Entry, Measure
 from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, PointSets, Thresholds, tree_generators
 from dpjax.core.types import Accuracy, Privacy
@@ -26,12 +26,13 @@ and often ask for more rows than it needs.
 Written by `scripts/ask.py`: the answers of `dpjax ask` to {count} problems, beta = {beta:g}, replace-one, at most
 {trials} trials for each learner. "provable" is the smallest sample size of a theorem of a learner that runs; (n_low,
 n_high] is the bracket of n* on a task that is hard for the class: with confidence 0.95 for each learner success is
-below {good:g} at n_low and at least {good:g} at n_high ([what a bracket
-says](../explain/bracket.md)). Learners are measured up to twice the best upper end so far: "> n" means that n rows were
-found to be too few. The choice of the theorems is the best one if its bracket begins below the smallest upper end, so
-that no learner was found to need fewer rows. With fewer rows than "below" no private learner of the class succeeds on
-every distribution. In the tables of the problems, "guarantee" is pure where delta is 0 for the plan that runs, whatever
-delta is allowed; `dpjax ask` prints these tables, and sorts them by "provable".
+below {good:g} at n_low and at least {good:g} at n_high ([what a bracket says](../explain/bracket.md)), which is the
+theorem's number if no smaller one was found to be enough. Learners are measured up to twice the best upper end so far:
+"> n" means that n rows were found to be too few, and no number tried to be enough. The choice of the theorems is the
+best one if its bracket begins below the smallest upper end, so that no learner was found to need fewer rows. With fewer
+rows than "below" no private learner of the class succeeds on every distribution. In the tables of the problems,
+"guarantee" is pure where delta is 0 for the plan that runs, whatever delta is allowed; `dpjax ask` prints these tables,
+and sorts them by "provable".
 
 In {best} of {count} problems the choice of the theorems is the best of all learners by measurement.
 
@@ -69,18 +70,18 @@ PROBLEMS = (
 )
 
 
-def answered(problem: Problem, how: Measure) -> Asked:
+def answered(problem: Problem, how: Measure) -> Advice:
     """The answer to a problem."""
     privacy, accuracy = Privacy(problem.epsilon, problem.delta), Accuracy(problem.alpha, BETA)
     return ask(problem.concepts(), problem.k, privacy, accuracy, measure=how, tell=lambda text: print(text, flush=True))
 
 
-def is_best(found: Asked) -> bool:
+def is_best(found: Advice) -> bool:
     """Whether no learner was found to need fewer rows than the choice of the theorems."""
     return found.by_theorem is not None and found.by_theorem.name in found.as_good
 
 
-def page(answers: Sequence[tuple[Problem, Asked]], trials: int) -> str:
+def page(answers: Sequence[tuple[Problem, Advice]], trials: int) -> str:
     """The page of some problems."""
     good = [is_best(found) for _, found in answers]
     head = ("problem", "by theorem", "provable", "its n*", "by measurement", "n*", "best", "below")
@@ -112,7 +113,7 @@ def main(
     out: Path, seed: int, trials: int, chosen: Sequence[Problem] = PROBLEMS, store: Path | None = None
 ) -> None:  # fmt: skip
     """Measures the problems one after the other, and writes the page of those that are done after each."""
-    answers: list[tuple[Problem, Asked]] = []
+    answers: list[tuple[Problem, Advice]] = []
     for problem in chosen:
         print(problem, flush=True)
         answers.append((problem, answered(problem, Measure(trials=trials, seed=seed, store=store))))

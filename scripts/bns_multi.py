@@ -26,8 +26,8 @@ Section 1.3 of "Simultaneous Private Learning of Multiple Concepts" states, in O
 concepts need together grows with k. Each claim is measured as an exponent: of k, and for some rows of log |X| and of
 the dimension.
 
-    dpjax table bns-multi --out results/table      # half an hour on 2 cores; resumable
-    python scripts/bns_multi.py                    # this page
+    dpjax table bns-multi --trials 2000 --out results/table      # hours on 2 cores; resumable
+    python scripts/bns_multi.py                                  # this page
 
 ## What is measured
 
@@ -38,7 +38,8 @@ of 256 holds all functions on eight elements. The distributions are hard: a sing
 values away, has error above alpha.
 
 Each n* is bracketed: all k hypotheses are good with probability below {target:g} at the lower end and at least
-{target:g} at the upper one. All brackets of a row hold together with probability {confidence:g}.
+{target:g} at the upper one; where trials leave the upper end open, or find a larger one, it is the planner's number,
+which is proved. All brackets of a row hold together with probability {confidence:g}.
 
 The section of a row names the learner that was measured, as a study does. `Independent(KLN)` runs `KLN` once for each
 of the k concepts. `GenericLearner` makes a synthetic database by a sanitizer, `Hierarchy` or `PointCounts`, and chooses

@@ -21,7 +21,8 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners import KLN, GenericLearner, Independent, Learner
 from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import Hierarchy
-from dpjax.tables.columns import Grid, Table, held_out
+from dpjax.tables.columns import Table, held_out
+from dpjax.tables.grids import Grid
 
 DELTA, ACCURACY, BITS, SHARE = 1e-6, Accuracy(0.05, 0.1), 16, 0.3
 EPSILONS = (0.1, 0.3, 1.0, 3.0)

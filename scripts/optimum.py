@@ -22,7 +22,6 @@ from dpjax.attacks.optimum import Optimum, exact_success, goal_of, optimum
 from dpjax.attacks.optimum.best import constraints_of
 from dpjax.audit import exact
 from dpjax.concepts import Finite, distributions
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.listing import matrix_of
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
@@ -175,7 +174,7 @@ def others(checked: Checked, budgets: Sequence[Privacy], rows: int) -> tuple[lis
     for name, make in WORLDS.items():
         world = make()
         try:
-            if world.unlisted or columns_of(world.learner.concepts) > 1:
+            if world.unlisted or world.learner.concepts.columns > 1:
                 raise InputError("learner", "an exact law and two labels", name, "leave it out")
             goal = goal_of(matrix_of(world.learner.concepts), ALPHA, k=world.k)
         except InputError:

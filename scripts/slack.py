@@ -30,11 +30,11 @@ from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import bracket, cells_in, guess
 from dpjax.experiments.run.n_star import rate as success_rate
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid, search
+from dpjax.experiments.sweep.hard_polygons import hard_polygon
 from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_chain,
     hard_points,
-    hard_polygon,
     hard_splits,
     hard_thresholds,
     hard_tree,

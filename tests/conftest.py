@@ -28,6 +28,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 ROOT = Path(__file__).resolve().parent.parent
+SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of what is outside of dpjax/
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 
 
@@ -39,6 +40,14 @@ def pytest_unconfigure():
     ):
         if os.environ.get(owner) == str(os.getpid()):
             shutil.rmtree(os.environ[folder], ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
+def pytest_collection_modifyitems(items):
+    """Tests in folders of `SITE` have the marker ``site``."""
+    for item in items:
+        if item.path.relative_to(ROOT / "tests").parts[0] in SITE:
+            item.add_marker("site")
 
 
 @pytest.fixture

@@ -22,13 +22,13 @@ from dpjax.concepts import (
 from dpjax.concepts import distributions as make
 from dpjax.concepts.literals import OfLiterals
 from dpjax.core.checks import InputError
+from dpjax.experiments.sweep.hard_polygons import hard_polygon
 from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_chain,
     hard_literals,
     hard_point_sets,
     hard_points,
-    hard_polygon,
     hard_tree,
 )
 from dpjax.experiments.sweep.task import Task

@@ -30,6 +30,8 @@ FLOOR = (
     "logs",
     "jax_extensions",
     "checks",
+    "user_code",
+    "members",
     "compilers",
     "host",
     "html",

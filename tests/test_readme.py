@@ -9,6 +9,8 @@ import pytest
 from dpjax import cli
 from dpjax.cli.arguments import COMMANDS
 
+pytestmark = pytest.mark.site
+
 SHORT = (
     "n-star", "distributions", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce", "compose",
     "python", "lower-bounds",

@@ -1,6 +1,6 @@
 """Trials of a learner at one point, for tests that count successes."""
 
-from functools import cache
+from functools import cache, partial
 
 import jax
 import numpy as np
@@ -22,3 +22,31 @@ def successes(learner, task, n, plan, alpha, trials, *, k=1, largest=None, seed=
     found = np.asarray(run(jax.random.split(jax.random.key(seed), trials), task, at))
     assert not (error_bins.bins(found) == error_bins.INVALID).any()
     return int(error_bins.successes(found, alpha).sum())
+
+
+@jax.jit
+def jit_learn(learner, key, sample, plan):
+    """`learn` as one program, which equal learners, shapes and structures of plans share; eager operations are many."""
+    return learner.learn(key, sample, plan)
+
+
+@jax.jit
+def jit_predict(learner, found, x):
+    """`predict` as one program."""
+    return learner.predict(found, x)
+
+
+def jit_draw(task, key, n, k=1, capacity=None):
+    """`Task.draw` as one program for all n of a capacity, by default n."""
+    return _draw(task, key, np.int32(n), k, capacity or n)
+
+
+@partial(jax.jit, static_argnames=("k", "capacity"))
+def _draw(task, key, n, k, capacity):
+    return task.draw(key, n, k, capacity)
+
+
+@jax.jit
+def jit_error(task, found, target):
+    """`Task.error` as one program."""
+    return task.error(found, target)

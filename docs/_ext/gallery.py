@@ -15,7 +15,7 @@ from site_text import code
 from widths import size
 
 from dpjax.plots import read_metadata
-from dpjax.reports.toml import as_toml
+from dpjax.reports.study import as_toml
 
 _ROOT = Path(__file__).resolve().parents[2]
 _HERE = _ROOT / "docs/gallery"

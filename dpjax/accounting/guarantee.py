@@ -146,9 +146,9 @@ def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
         raise InputError("parts", "at least one guarantee", "none", "give the guarantees to compose")
     kinds = {(part.neighboring, part.distance) for part in parts}
     if len(kinds) > 1:
-        given = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
+        actual = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
         raise InputError(
-            "parts", "one neighboring relation and one distance", given,
+            "parts", "one neighboring relation and one distance", actual,
             "convert with as_replace_one or group: a replaced row is one removed and one added",
         )  # fmt: skip
     return kinds.pop()

@@ -69,16 +69,16 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
         return plain
     if spends != "approximate":
         return Split(most, 0.0, slack)
-    own = -math.expm1((math.log1p(-delta) - math.log1p(-slack)) / rounds)  # inverse of `joint_delta`
-    return Split(most, own * (1 - 1e-12), slack)
+    delta0 = -math.expm1((math.log1p(-delta) - math.log1p(-slack)) / rounds)  # inverse of `joint_delta`
+    return Split(most, delta0 * (1 - 1e-12), slack)
 
 
 @lru_cache(maxsize=1024)
 def best_split(epsilon: float, delta: float, rounds: int, spends: Spends) -> tuple[Split, str]:
     """The split with the largest epsilon0 of one run, and the name of its composition."""
     names = [name for name in COMPOSITIONS if name != "zcdp" or spends != "approximate"]
-    found = [(split(epsilon, delta, rounds, name, spends), name) for name in names]
-    return max(found, key=lambda entry: entry[0].epsilon)
+    splits = [(split(epsilon, delta, rounds, name, spends), name) for name in names]
+    return max(splits, key=lambda entry: entry[0].epsilon)
 
 
 def composed(part: Guarantee, rounds: int, slack: float, composition: str, what: str) -> Guarantee:

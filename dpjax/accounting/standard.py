@@ -61,12 +61,12 @@ def by_pld(runs: Runs, delta: float, step: float | None = None, what: str = "PLD
     step = _step(runs) if step is None else positive("step", step)
     largest = max(event.loss_scale for event, _ in runs)
     if step > _COARSEST or largest / step > _MOST_CELLS:
-        given, advice = (
+        actual, advice = (
             f"{largest:.3g} on a grid of step {step:.3g}",
             "compose events with more noise, or leave step out",
         )
         raise InputError(
-            "privacy loss of a run", f"at most {_MOST_CELLS} steps of at most {_COARSEST:g}", given, advice
+            "privacy loss of a run", f"at most {_MOST_CELLS} steps of at most {_COARSEST:g}", actual, advice
         )
     floor = delta * 1e-12 / len(runs)
     epsilon = composed_epsilon([event.losses(step, count, floor) for event, count in runs], delta)

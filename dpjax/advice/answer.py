@@ -8,19 +8,20 @@ from dpjax.advice.candidates import candidates
 from dpjax.advice.race import Entry, Goal, Measure, Race, entry_of, prove
 from dpjax.advice.text import as_html, text
 from dpjax.advice.workloads import Workloads, workloads
+from dpjax.concepts.base import require_class
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
 from dpjax.experiments.run.n_star import cells_in
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
-from dpjax.experiments.sweep.task import CLASS_ADVICE, Task
+from dpjax.experiments.sweep.task import Task
 
 _PRIVACY = Privacy(1.0, Study.delta)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Advice:
     """The answer of `ask`; ``print`` writes it as `dpjax ask` does.
 
     entries: the learners that compete, by theorem, those without one last. refused: other learners by name, with the
@@ -41,21 +42,21 @@ class Asked:
     @property
     def by_theorem(self) -> Entry | None:
         """The learner that runs and has the smallest provable n; None without a theorem."""
-        proved = [one for one in self.entries if one.theorem is not None and one.runs]
-        return min(proved, key=lambda one: one.theorem or 0, default=None)
+        proved = [entry for entry in self.entries if entry.theorem is not None and entry.runs]
+        return min(proved, key=lambda entry: entry.theorem or 0, default=None)
 
     @property
     def by_measurement(self) -> Entry | None:
         """The learner with the smallest upper end of n*; None if no learner has one."""
-        found = [(one.star.n_high, one) for one in self.entries if one.star and one.star.n_high is not None]
-        return min(found, key=lambda pair: pair[0])[1] if found else None
+        pairs = [(entry.star.n_high, entry) for entry in self.entries if entry.star and entry.star.n_high is not None]
+        return min(pairs, key=lambda pair: pair[0])[1] if pairs else None
 
     @property
     def as_good(self) -> tuple[str, ...]:
         """Learners whose n* may be the smallest: their bracket begins below the smallest upper end."""
         best = self.by_measurement
         most = 0 if best is None or best.star is None else best.star.n_high or 0
-        return tuple(one.name for one in self.entries if one.star and (one.star.n_low or 0) < most)
+        return tuple(entry.name for entry in self.entries if entry.star and (entry.star.n_low or 0) < most)
 
     def __str__(self) -> str:
         """Both learners, the bound, and a table of the learners that compete, without `refused`."""
@@ -72,7 +73,7 @@ class Asked:
             "by_theorem": None if theorem is None else theorem.name,
             "by_measurement": None if measured is None else measured.name, "as_good": list(self.as_good),
             "below": self.below.n, "below_by": self.below.name, "tasks": list(self.tasks), "caution": self.caution,
-            "learners": [one.to_dict() for one in self.entries], "refused": self.refused, "failed": len(self.failed),
+            "learners": [item.to_dict() for item in self.entries], "refused": self.refused, "failed": len(self.failed),
         }  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def ask(
     learners: Mapping[str, Any] | Sequence[Any] = (), only: Sequence[str] = (),
     tasks: Mapping[str, Task] | None = None, neighboring: Neighboring = Neighboring.REPLACE_ONE,
     measure: Measure | None = None, imports: Sequence[str] = (), tell: Callable[[str], None] = lambda text: None,
-) -> Asked:  # fmt: skip
+) -> Advice:  # fmt: skip
     """Compares the private learners of a class by their theorems and, with ``measure``, by measured n*.
 
     For realizable data. Learners are measured in the order of their theorems; of those that differ in the composition
@@ -101,29 +102,33 @@ def ask(
     """
     _, _, alpha, _ = host_numbers(privacy, accuracy)
     require_relation(neighboring)
-    checks.members("concepts", concepts, ("domain", "predict", "error"), CLASS_ADVICE)
-    found = candidates(concepts, k, learners, only=only, neighboring=neighboring, imports=imports)
+    require_class(concepts)
+    pool = candidates(concepts, k, learners, only=only, neighboring=neighboring, imports=imports)
     on = workloads(concepts, alpha) if tasks is None else Workloads(dict(tasks))
     if not on.tasks or any(task.concepts != concepts for task in on.tasks.values()):
         raise InputError("tasks", f"tasks of {concepts!r}", "none, or others", "write Task(concepts, distribution)")
     goal = Goal(k, privacy, accuracy)
-    entries, refused, failed = [], {one.name: one.reason for one in found if one.reason is not None}, []
-    for one in found:
-        if one.reason is None:
+    entries, refused, failed = (
+        [],
+        {candidate.name: candidate.reason for candidate in pool if candidate.reason is not None},
+        [],
+    )
+    for candidate in pool:
+        if candidate.reason is None:
             try:
-                entries.append(entry_of(one, goal, neighboring))
+                entries.append(entry_of(candidate, goal, neighboring))
             except InputError as error:
-                refused[one.name] = str(error)
+                refused[candidate.name] = str(error)
             except checks.RAISED as error:  # code that raises: the others compete all the same
-                refused[one.name] = f"{type(error).__name__}: {error}"
-                failed.append(one.name)
-    entries.sort(key=lambda one: (one.theorem is None, one.theorem or 0))
+                refused[candidate.name] = f"{type(error).__name__}: {error}"
+                failed.append(candidate.name)
+    entries.sort(key=lambda candidate: (candidate.theorem is None, candidate.theorem or 0))
     bounds = [lower_bound(task, k, privacy, accuracy, neighboring=neighboring) for task in on.tasks.values()]
-    below = max(bounds, key=lambda one: one.n)
+    below = max(bounds, key=lambda candidate: candidate.n)
     if measure is None:
         entries = prove(entries, goal)
     else:
         with cells_in(measure.store, measure.seed) as cells:
             entries = Race(goal, on.tasks, below.n, measure, cells, tell).run(entries)
-    failed += [one.name for one in entries if one.failed]
-    return Asked(tuple(entries), refused, tuple(failed), below, tuple(on.tasks), goal, measure, on.caution)
+    failed += [candidate.name for candidate in entries if candidate.failed]
+    return Advice(tuple(entries), refused, tuple(failed), below, tuple(on.tasks), goal, measure, on.caution)

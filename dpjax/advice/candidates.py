@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from dpjax.concepts.base import line_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import implements
@@ -60,23 +60,22 @@ def candidates(
     for name in only:
         checks.choice("only", name, public)
     known = Builder(tuple(imports), _given(concepts, k), {"neighboring": neighboring})
-    found: list[Candidate] = []
+    result: list[Candidate] = []
     for name, kind in public.items():
         if not only or name in only:
-            found += _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
-    for name, one in _named(own).items():
-        found += _own(name, one, concepts, k, known, neighboring)
-    return found
+            result += _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
+    for name, entry in _named(own).items():
+        result += _own(name, entry, concepts, k, known, neighboring)
+    return result
 
 
 def _given(concepts: Any, k: int) -> dict[str, Any]:
     """Values of parameters by name that the class tells."""
-    given = {"concepts": concepts, "domain": concepts.domain, "k": k}
-    if isinstance(size := getattr(line_of(concepts), "size", None), int):
-        given["bits"] = max(1, (size - 1).bit_length())
-    if hasattr(concepts, "xor") and concepts.size <= _MOST_SQUARED:
-        given["queries"] = concepts.xor()
-    return given
+    values = {"concepts": concepts, "domain": concepts.domain, "k": k}
+    values["bits"] = max(1, (concepts.line.size - 1).bit_length())
+    if implements(concepts, ConceptClass.xor) and concepts.size <= _MOST_SQUARED:
+        values["queries"] = concepts.xor()
+    return values
 
 
 def _of_kind(
@@ -84,15 +83,19 @@ def _of_kind(
 ) -> Iterator[Candidate]:
     """The candidates of a learner class."""
     try:
-        own = kind.candidates(concepts, k)
-        made = list(_ways(name, kind, known)) if own is None else [Candidate(words(one), one) for one in own]
+        instances = kind.candidates(concepts, k)
+        made = (
+            list(_ways(name, kind, known))
+            if instances is None
+            else [Candidate(words(candidate), candidate) for candidate in instances]
+        )
     except InputError as error:
         made = [Candidate(name, reason=str(error))]
-    for one in made:
-        if one.learner is None:
-            yield one
+    for candidate in made:
+        if candidate.learner is None:
+            yield candidate
         else:
-            yield from _for_question(one.learner, concepts, k, neighboring)
+            yield from _for_question(candidate.learner, concepts, k, neighboring)
 
 
 def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
@@ -103,7 +106,7 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
         if one.default is one.empty and one.kind in _NAMED and key not in known.given
     ]  # fmt: skip
     kinds = {key: kind_of(hints.get(key)) for key in free}
-    if missing := [key for key, found in kinds.items() if found is None or found is LEARNERS]:
+    if missing := [key for key, part_kind in kinds.items() if part_kind is None or part_kind is LEARNERS]:
         wrapped = kinds[missing[0]] is LEARNERS
         what = "runs another learner" if wrapped else f"has no default for {', '.join(missing)}"
         yield Candidate(name, reason=f'{what}: name it, such as "{name}({missing[0]}=...)"')
@@ -111,7 +114,7 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
     parts = [[*_parts(kinds[key], known)] for key in free]
     for chosen in product(*parts):
         text = f"{name}({', '.join(one.name for one in chosen)})" if chosen else name
-        if wrong := [one.reason for one in chosen if one.reason]:
+        if wrong := [candidate.reason for candidate in chosen if candidate.reason]:
             yield Candidate(text, reason=wrong[0])
             continue
         values = {key: one.learner for key, one in zip(free, chosen, strict=True)}
@@ -120,12 +123,16 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
 
 def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
     """Every public object of a kind, or why the class has none."""
-    for name, found in public_names(kind).items():
-        required = [key for key, one in inspect.signature(found).parameters.items() if one.default is one.empty]
+    for name, factory in public_names(kind).items():
+        required = [
+            key
+            for key, parameter in inspect.signature(factory).parameters.items()
+            if parameter.default is parameter.empty
+        ]
         if missing := [key for key in required if key not in known.given]:
             yield Candidate(name, reason=f"{name} needs {', '.join(missing)}")
         else:
-            yield _made(name, partial(known.make, "learner", name, found, {}))
+            yield _made(name, partial(known.make, "learner", name, factory, {}))
 
 
 def _made(name: str, make: Callable[[], Any]) -> Candidate:
@@ -144,14 +151,14 @@ def _for_question(learner: Any, concepts: Any, k: int, neighboring: Neighboring)
     except InputError as error:
         yield Candidate(words(learner), reason=str(error))
         return
-    for one in made:
-        yield Candidate(words(one), one)
+    for variant in made:
+        yield Candidate(words(variant), variant)
 
 
 def _of_class(learner: Any, concepts: Any) -> Any:
     if learner.concepts != concepts:
-        given = f"{type(learner).__name__} of {learner.concepts!r}"
-        raise InputError("learner", f"one of {concepts!r}", given, "build it with the class that is asked about")
+        actual = f"{type(learner).__name__} of {learner.concepts!r}"
+        raise InputError("learner", f"one of {concepts!r}", actual, "build it with the class that is asked about")
     return learner
 
 
@@ -165,26 +172,26 @@ def _under(learner: Any, neighboring: Neighboring) -> Any:
 
 
 def _of_k(learner: Any, k: int) -> Iterator[Any]:
-    own = learner.for_concepts(k)
-    if own is None and k == 1:
+    joint = learner.for_concepts(k)
+    if joint is None and k == 1:
         yield learner
-    elif own is None or (k > 1 and _composes(learner)):
-        first = Independent(learner, k) if own is None else own
+    elif joint is None or (k > 1 and _composes(learner)):
+        first = Independent(learner, k) if joint is None else joint
         for composition in first.compositions:
             try:
                 yield _composed(first, composition)
             except InputError:  # zCDP is not defined for runs that spend delta
                 continue
     else:
-        yield own
+        yield joint
 
 
 def _own(name: str, given: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring) -> Iterator[Candidate]:
     """The candidates of what a person gives; a learner with a composition keeps it."""
     kind = given if isinstance(given, type) else None
     if isinstance(given, str):
-        found, parenthesis = known.find("learner", given.partition("(")[0].strip(), LEARNERS), "(" in given
-        kind = found if isinstance(found, type) and not parenthesis else None
+        resolved, parenthesis = known.find("learner", given.partition("(")[0].strip(), LEARNERS), "(" in given
+        kind = resolved if isinstance(resolved, type) and not parenthesis else None
         given = known.build("learner", given, LEARNERS) if kind is None else kind
     elif kind is None and callable(given) and not isinstance(given, Learner):
         given = given(k)
@@ -193,28 +200,34 @@ def _own(name: str, given: Any, concepts: Any, k: int, known: Builder, neighbori
             advice = "inherit from dpjax.learners.Learner"
             raise InputError("learner", "a subclass of Learner", f"the class {kind.__name__}", advice)
         of_kind = _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
-        for one in of_kind:
-            plain = one.name.removeprefix(kind.__name__)
-            yield one if plain == one.name else replace(one, name=name + plain)
+        for candidate in of_kind:
+            plain = candidate.name.removeprefix(kind.__name__)
+            yield candidate if plain == candidate.name else replace(candidate, name=name + plain)
         return
     require_learner(given)
     if _composes(given) and implements(given, Learner.for_concepts):
         yield Candidate(name, _of_class(_under(given, neighboring), concepts).for_concepts(k))
     else:
-        found = [*_for_question(given, concepts, k, neighboring)]
-        yield from (replace(one, name=name if len(found) == 1 else one.name) for one in found)
+        resolved = [*_for_question(given, concepts, k, neighboring)]
+        yield from (replace(candidate, name=name if len(resolved) == 1 else candidate.name) for candidate in resolved)
 
 
 def _named(own: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if isinstance(own, Mapping):
         return dict(own)
-    return {one if isinstance(one, str) else getattr(one, "__name__", None) or words(one): one for one in own}
+    return {
+        entry if isinstance(entry, str) else getattr(entry, "__name__", None) or words(entry): entry for entry in own
+    }
 
 
 def _merged(name: str, found: Iterable[Candidate]) -> list[Candidate]:
     """One line for a learner all of whose variants are refused for one reason."""
     every = list(found)
-    if every and not any(one.learner is not None for one in every) and len({one.reason for one in every}) == 1:
+    if (
+        every
+        and not any(candidate.learner is not None for candidate in every)
+        and len({candidate.reason for candidate in every}) == 1
+    ):
         return [Candidate(name, reason=every[0].reason)]
     return every
 
@@ -228,7 +241,7 @@ def _composed(learner: Any, composition: str) -> Any:
 
 
 def _fields(learner: Any) -> set[str]:
-    return {one.name for one in dataclasses.fields(learner)} if dataclasses.is_dataclass(learner) else set()
+    return {field.name for field in dataclasses.fields(learner)} if dataclasses.is_dataclass(learner) else set()
 
 
 def words(learner: Any) -> str:
@@ -237,12 +250,12 @@ def words(learner: Any) -> str:
     if not dataclasses.is_dataclass(learner):
         return name
     parts = []
-    for one in dataclasses.fields(learner):
-        value = getattr(learner, one.name)
-        if one.name in _TOLD or value == one.default:
+    for field in dataclasses.fields(learner):
+        value = getattr(learner, field.name)
+        if field.name in _TOLD or value == field.default:
             continue
         text = words(value) if dataclasses.is_dataclass(value) else str(value)
-        parts.append(text if dataclasses.is_dataclass(value) else f"{one.name}={text}")
+        parts.append(text if dataclasses.is_dataclass(value) else f"{field.name}={text}")
     return f"{name}({', '.join(parts)})" if parts else name
 
 

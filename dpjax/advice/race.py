@@ -10,12 +10,11 @@ import jax.numpy as jnp
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.advice.candidates import Candidate
-from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.experiments.run.cells import Cells
-from dpjax.experiments.run.n_star import bracket
+from dpjax.experiments.run.n_star import bracket, proved
 from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.experiments.store.capacity import CAPACITY_LIMIT
 from dpjax.experiments.sweep.setting import Setting
@@ -30,9 +29,10 @@ _ROUNDING = 1 + 1e-9
 class Star:
     """The bracket (n_low, n_high] of n* on the task that needs the most rows, ``task``.
 
-    n_low None: no n was found to be too small. n_high None: no n up to ``most``, the largest one tried, was found to be
-    enough. It is wrong with probability at most 1 - confidence. trials: those of all tasks. ended: of the search on
-    ``task``, see `sequential_search.Bracket`.
+    n_low None: no n was found to be too small. n_high: the theorem's sample size if no smaller one was found to be
+    enough; None: nor does a theorem say so of ``most``, the largest one tried. It is wrong with probability at most 1 -
+    confidence. trials: those of all tasks. ended: as of `sequential_search.Bracket` or
+    `n_star.proved`, on ``task``.
     """
 
     task: str
@@ -136,9 +136,9 @@ def entry_of(one: Candidate, goal: Goal, neighboring: Neighboring) -> Entry:
     epsilon, delta, _, _ = host_numbers(*budget)
     within = guarantee.epsilon <= epsilon * _ROUNDING and guarantee.delta <= delta * _ROUNDING
     if guarantee.neighboring is not neighboring or not within:
-        given = f"({guarantee.epsilon:g}, {guarantee.delta:g}), {guarantee.neighboring.value}"
+        actual = f"({guarantee.epsilon:g}, {guarantee.delta:g}), {guarantee.neighboring.value}"
         expected = f"a guarantee of ({epsilon:g}, {delta:g}), {neighboring.value}"
-        raise InputError("learner", expected, given, "correct its plan")
+        raise InputError("learner", expected, actual, "correct its plan")
     return Entry(one.name, one.learner, one.family, guarantee, theorem, why)
 
 
@@ -146,8 +146,8 @@ def tried(entry: Entry, goal: Goal) -> Entry:
     """The entry, with ``runs`` False and the reason if `learn` refuses samples of this shape. Nothing is computed."""
     concepts = entry.learner.concepts
     x, mask = ((_ROWS, concepts.domain.limbs), jnp.uint32), ((_ROWS,), jnp.bool_)
-    shapes = x, ((_ROWS, columns_of(concepts, goal.k)), jnp.bool_), mask
-    parts: tuple[Any, ...] = tuple(jax.ShapeDtypeStruct(*one) for one in shapes)
+    shapes = x, ((_ROWS, goal.k * concepts.columns), jnp.bool_), mask
+    parts: tuple[Any, ...] = tuple(jax.ShapeDtypeStruct(*spec) for spec in shapes)
     try:
         plan = entry.learner.plan(goal.privacy, goal.accuracy, _ROWS)
         jax.eval_shape(lambda key, sample: entry.learner.learn(key, sample, plan), keys.root(0), Sample(*parts))
@@ -160,11 +160,11 @@ def tried(entry: Entry, goal: Goal) -> Entry:
 
 def prove(entries: Iterable[Entry], goal: Goal) -> list[Entry]:
     """The entries without measurements; tried until the first one with a theorem runs, which is the best."""
-    found, known = [], False
+    checked, known = [], False
     for entry in entries:
-        found.append(entry if known else tried(entry, goal))
-        known = known or (found[-1].runs and entry.theorem is not None)
-    return found
+        checked.append(entry if known else tried(entry, goal))
+        known = known or (checked[-1].runs and entry.theorem is not None)
+    return checked
 
 
 @dataclass
@@ -184,17 +184,17 @@ class Race:
 
     def run(self, entries: Iterable[Entry]) -> list[Entry]:
         """The entries with their n*, or why they have none. Of one family the first one that runs is measured."""
-        found, families = [], set()
+        result, families = [], set()
         for entry in entries:
             if entry.family in families:
                 why = "the same learner with another composition has a smaller theorem"
-                found.append(replace(entry, not_measured=why))
+                result.append(replace(entry, not_measured=why))
                 continue
-            found.append(self._measured(tried(entry, self.goal)))
-            if found[-1].runs:
+            result.append(self._measured(tried(entry, self.goal)))
+            if result[-1].runs:
                 families.add(entry.family)
-            self.tell(f"{entry.name}: n* {found[-1].star or 'not measured'}")
-        return found
+            self.tell(f"{entry.name}: n* {result[-1].star or 'not measured'}")
+        return result
 
     def _measured(self, entry: Entry) -> Entry:
         if not entry.runs:
@@ -224,6 +224,7 @@ class Race:
         for name, task in self.tasks.items():
             setting = Setting(entry.learner, task, self.goal.k, most, epsilon, delta, alpha, beta, "search")
             star = bracket(setting, self.cells, grid, start=start, trials=self.how.trials, error=error, stride=4)
+            star = proved(star, most if entry.theorem == most and not entry.learner.assumes else None)
             low, trials = max(low, star.n_low or 0), trials + star.trials_total
             if star.n_high is None:
                 return Star(name, low or None, None, most, trials, self.how.confidence, star.ended)

@@ -8,10 +8,10 @@ from dpjax.core import html
 from dpjax.core.screen import WIDE, Screen, Table
 
 if TYPE_CHECKING:
-    from dpjax.advice.answer import Asked
+    from dpjax.advice.answer import Advice
 
 
-def text(found: "Asked") -> str:
+def text(found: "Advice") -> str:
     """What `show` prints, without the last line break."""
     out = io.StringIO()
     screen = Screen(
@@ -21,7 +21,7 @@ def text(found: "Asked") -> str:
     return out.getvalue().rstrip("\n")
 
 
-def show(found: "Asked", out: Screen, *, verbose: bool = False, rest: str) -> None:
+def show(found: "Advice", out: Screen, *, verbose: bool = False, rest: str) -> None:
     """Prints the answer.
 
     Args:
@@ -38,7 +38,7 @@ def show(found: "Asked", out: Screen, *, verbose: bool = False, rest: str) -> No
         out.print(part)
 
 
-def as_html(found: "Asked") -> str:
+def as_html(found: "Advice") -> str:
     """The answer for a notebook."""
     before, (headings, cells), after = _parts(found, False, "not listed, see entries and refused")
     columns = [html.Column(heading, "number" if heading in _NUMBERS else "text") for heading in headings]
@@ -49,7 +49,7 @@ def as_html(found: "Asked") -> str:
 _NUMBERS = ("provable n", "n*")
 
 
-def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[list[str], list[Any]], list[str]]:
+def _parts(found: "Advice", verbose: bool, rest: str) -> tuple[list[str], tuple[list[str], list[Any]], list[str]]:
     """Lines above the table, its headings and rows, and lines below it."""
     theorem, best, how = found.by_theorem, found.by_measurement, found.measure
     none = "no learner that runs has a theorem for these numbers"
@@ -63,7 +63,7 @@ def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[l
     headings = ["learner", "guarantee", "provable n", *([] if how is None else ["n*", "on"])]
     shown = found.entries if verbose else _first_of_each(found.entries)
     notes: list[str] = []
-    cells = [_cells(one, notes, how is None) for one in shown]
+    cells = [_cells(entry, notes, how is None) for entry in shown]
     after = [f"[{number}] {reason}" for number, reason in enumerate(notes, 1)]
     if how is not None:
         beta = float(found.goal.accuracy.beta)
@@ -75,7 +75,7 @@ def _parts(found: "Asked", verbose: bool, rest: str) -> tuple[list[str], tuple[l
         if found.caution is not None:
             after.append(f"caution: {found.caution}")
     if found.failed:
-        why = {one.name: one.not_measured for one in found.entries} | found.refused
+        why = {entry.name: entry.not_measured for entry in found.entries} | found.refused
         after.append(f"{len(found.failed)} failed: {'; '.join(f'{name}: {why[name]}' for name in found.failed)}")
     hidden = len(found.entries) - len(shown)
     if verbose:
@@ -111,7 +111,7 @@ def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:
 def _first_of_each(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Of learners that differ in the composition only, the one with the smallest theorem."""
     first: dict[Any, Entry] = {}
-    for one in entries:
-        if one.family not in first or not first[one.family].runs:
-            first[one.family] = one
+    for entry in entries:
+        if entry.family not in first or not first[entry.family].runs:
+            first[entry.family] = entry
     return tuple(first.values())

@@ -22,15 +22,15 @@ class Workloads:
 
 def workloads(concepts: Any, alpha: float) -> Workloads:
     """`hard_tasks`; without any, uniform examples, with a caution unless the class has a single distribution."""
-    if found := hard_tasks(concepts, alpha):
-        return Workloads(found)
+    if hard := hard_tasks(concepts, alpha):
+        return Workloads(hard)
     try:
         task = Task(concepts, uniform(concepts.domain))
     except (InputError, AttributeError, TypeError) as error:
         advice = "give a distribution, or the class a method hard(alpha)"
-        given = f"{type(concepts).__name__}: {error}"
-        raise InputError("task", "a class with hard tasks or a uniform distribution", given, advice) from error
-    if not getattr(concepts, "any_distribution", True):
+        message = f"{type(concepts).__name__}: {error}"
+        raise InputError("task", "a class with hard tasks or a uniform distribution", message, advice) from error
+    if not concepts.any_distribution:
         return Workloads({"uniform": task})
     name = type(concepts).__name__
     caution = f"nothing says which examples are hard for {name}: n* is that of uniform ones, and others may need more"
@@ -45,21 +45,20 @@ def hard_tasks(concepts: Any, alpha: float) -> dict[str, Task]:
     these numbers, which it says by an InputError, is left out.
     """
     checks.probability("alpha", alpha)
-    found = {
-        str(name): Task(concepts, *pair)
-        for name, pair in getattr(concepts, "hard", lambda alpha: {})(alpha).items()
-    }  # fmt: skip
+    result = {str(name): Task(concepts, *pair) for name, pair in concepts.hard(alpha).items()}
     for name, make in public_names(TASKS).items():
         if _is_for(make, concepts):
             try:
-                found[name] = make(concepts, alpha)
+                result[name] = make(concepts, alpha)
             except InputError:
                 continue
-    return found
+    return result
 
 
 def _is_for(make: Any, concepts: Any) -> bool:
     """Whether ``make(concepts, alpha)`` is a call for a class of this type."""
-    required = [key for key, one in inspect.signature(make).parameters.items() if one.default is one.empty]
+    required = [
+        key for key, parameter in inspect.signature(make).parameters.items() if parameter.default is parameter.empty
+    ]
     kinds = tuple(kind for kind in kinds_of(hints_of(make).get("concepts")) if isinstance(kind, type))
     return required == ["concepts", "alpha"] and isinstance(concepts, kinds)

@@ -84,8 +84,8 @@ def _boldness(scores: np.ndarray, coins: np.ndarray, delta: float) -> float:
     order = np.argsort(-np.abs(scores), kind="stable")
     correct = np.cumsum(((scores > 0) == coins)[order])
     counts = np.unique(np.geomspace(1, len(order), _TRIED).astype(int))
-    found = [epsilon_of_guesses(int(correct[m - 1]), int(m - correct[m - 1]), len(order), delta) for m in counts]
-    return float(np.abs(scores)[order[counts[int(np.argmax(found))] - 1]])
+    epsilons = [epsilon_of_guesses(int(correct[m - 1]), int(m - correct[m - 1]), len(order), delta) for m in counts]
+    return float(np.abs(scores)[order[counts[int(np.argmax(epsilons))] - 1]])
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -100,7 +100,7 @@ def _scores(
         codebook, coin = code.generate(of_code), random.uniform(of_coin, ()) < 0.5
         sample = Sample(jnp.tile(x, (rows, 1)), codebook.bits[:rows], jnp.ones(rows, bool))
         word = learner.predict(learner.learn(of_learner, sample, plan), x)[0]
-        found = code.scores(codebook, word)
-        return coin, jnp.where(coin, found[0], found[rows])
+        scores = code.scores(codebook, word)
+        return coin, jnp.where(coin, scores[0], scores[rows])
 
     return jax.lax.map(one, first + jnp.arange(_TILE, dtype=jnp.uint32), batch_size=64)

@@ -9,16 +9,13 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.attacks import pirates
-from dpjax.attacks.codes.base import Code
+from dpjax.attacks.codes.base import Code, require_code
 from dpjax.attacks.placement import Placement, place
-from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Sample
 from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.columns import for_concepts
-
-_MEMBERS = ("users", "length", "security", "types", "generate", "trace")
 
 
 @register_dataclass
@@ -60,12 +57,12 @@ class CoalitionAttack:
 
     def __post_init__(self):
         require_learner(self.learner)
-        checks.members("code", self.code, _MEMBERS, "take dpjax.attacks.BonehShaw or Tardos")
+        require_code(self.code)
         checks.integer("code.users", self.code.users, 2)
         checks.whole_or_none("rows", self.rows, self.code.users, 2**24)
-        if columns_of(self.learner.concepts) != 1:
-            given = f"{type(self.learner.concepts).__name__} with {columns_of(self.learner.concepts)} columns"
-            raise InputError("concepts", "a class with one label column", given, "take one bit of the labels")
+        if self.learner.concepts.columns != 1:
+            actual = f"{type(self.learner.concepts).__name__} with {self.learner.concepts.columns} columns"
+            raise InputError("concepts", "a class with one label column", actual, "take one bit of the labels")
         _ = self.placement  # refuses a class that does not fit
 
     @property
@@ -98,12 +95,12 @@ class CoalitionAttack:
         of_code, of_learner = keys.streams(key, "codebook", "learner")
         codebook = self.code.generate(of_code)
         learner = self.k_learner
-        found = learner.learn(of_learner, self._sample(codebook.bits, absent), plan)
+        hypothesis = learner.learn(of_learner, self._sample(codebook.bits, absent), plan)
         place, n = self.placement, self.code.users
-        labels = learner.predict(found, self._encoded(place.elements))
+        labels = learner.predict(hypothesis, self._encoded(place.elements))
         ones = jnp.sum(labels, axis=0, dtype=jnp.int32)
         if place.junk is not None:
-            wrong = learner.predict(found, self._encoded((place.junk,)))[0] != place.junk_label
+            wrong = learner.predict(hypothesis, self._encoded((place.junk,)))[0] != place.junk_label
             ones = ones + jnp.where(wrong, (self.size - n) * (-1 if place.junk_label else 1), 0)
         word = 2 * ones > n
         members = jnp.arange(n, dtype=jnp.int32) != absent

@@ -22,7 +22,8 @@ from jax import Array
 
 from dpjax.accounting.distance import as_replace_one, group_delta
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.enumeration.outcomes import NotListable, exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
+from dpjax.audit.enumeration.pieces import NotListable
 from dpjax.concepts.disagreement import differing, differing_and_agreeing
 from dpjax.core import checks, keys
 from dpjax.core.intervals import clopper_pearson
@@ -106,12 +107,12 @@ def pack(
 
 def least_epsilon(successes: Any, different: int, delta: float) -> float:
     """The least epsilon, at most 60, with which a learner may have these successes, ``float[M]``, on M targets."""
-    found = np.asarray(successes, float)
+    rates = np.asarray(successes, float)
 
     def allowed(epsilon: float) -> bool:
         free = min(1.0, group_delta(epsilon, delta, different))
-        paid = np.exp(-epsilon * different) * np.maximum(found - free, 0)
-        return bool(np.all(found + paid.sum() - paid <= 1 + 1e-12))
+        paid = np.exp(-epsilon * different) * np.maximum(rates - free, 0)
+        return bool(np.all(rates + paid.sum() - paid <= 1 + 1e-12))
 
     low, high = 0.0, _LARGEST
     if allowed(low):

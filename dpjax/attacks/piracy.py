@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.attacks import pirates
-from dpjax.attacks.codes.base import Code
+from dpjax.attacks.codes.base import Code, require_code
 from dpjax.attacks.pirates import Pirate
 from dpjax.attacks.rates import Rate
 from dpjax.core import checks, keys
@@ -45,14 +45,14 @@ def measure(
         InputError that names a column.
       confidence: of each interval.
     """
-    checks.members("code", code, ("users", "length", "generate", "trace"), "take dpjax.attacks.BonehShaw or Tardos")
+    require_code(code)
     checks.integer("coalition", coalition, 1, code.users)
     checks.integer("codebooks", codebooks, 1)
     checks.probability("confidence", confidence)
     root, parts = keys.root(seed), []
     for first in range(0, codebooks, _TILE):
-        found = _tile(code, pirate, root, jnp.int32(coalition), jnp.uint32(first), min(_TILE, codebooks))
-        parts.append(jax.tree.map(np.asarray, found))
+        batch = _tile(code, pirate, root, jnp.int32(coalition), jnp.uint32(first), min(_TILE, codebooks))
+        parts.append(jax.tree.map(np.asarray, batch))
     accused, broken = (np.concatenate(part)[:codebooks] for part in zip(*parts, strict=True))
     if np.any(broken >= 0) and not any_word:
         trial = int(np.argmax(broken >= 0))

@@ -70,7 +70,7 @@ def user_a_column(key: Array, bits: Array, members: Array) -> Array:
 
 
 STRATEGIES: MappingProxyType[str, Pirate] = MappingProxyType(
-    {one.__name__: one for one in (majority, minority, coin, ones, one_user, user_a_column)}
+    {strategy.__name__: strategy for strategy in (majority, minority, coin, ones, one_user, user_a_column)}
 )
 """The six strategies by their names."""
 

@@ -50,8 +50,8 @@ def _place(code: Any, concepts: Any, padded: bool) -> Placement:
     labels = labelings(concepts, tried)
     for users, junk in ((tried[1 : n + 1], tried[:1]), (tried[:n], tried[n : n + 1])):
         for elements in (users, users[::-1]):
-            if len(elements) == n and (found := _all_types(types, labels, elements, junk, padded)):
-                return found
+            if len(elements) == n and (placement := _all_types(types, labels, elements, junk, padded)):
+                return placement
     raise InputError(
         "concepts", f"a class that labels {n}{' + 1' * padded} of its first {n + 2} elements in the {len(types)} ways "
         f"of the code's columns, such as Thresholds with at least {n + 1} elements",

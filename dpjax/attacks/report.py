@@ -101,9 +101,9 @@ class Report:
         """JSON-ready."""
         plain = {key: vars(value) if isinstance(value, Rate) else value for key, value in vars(self).items()}
         claim = None if self.guarantee is None else {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
-        found = {"epsilon": self.epsilon, "betrays": self.betrays, "violated": self.violated, "tells": self.tells,
+        derived = {"epsilon": self.epsilon, "betrays": self.betrays, "violated": self.violated, "tells": self.tells,
                  "traces": self.traces}  # fmt: skip
-        return plain | {"guarantee": claim} | found
+        return plain | {"guarantee": claim} | derived
 
 
 def demonstrate(
@@ -126,8 +126,8 @@ def demonstrate(
     plan = attack.k_learner.plan(privacy, accuracy, attack.size)
     guarantee = attack.k_learner.guarantee(plan)
     if guarantee is not None and guarantee.neighboring is not attack.learner.neighboring:
-        given = f"{guarantee.neighboring.value} against {attack.learner.neighboring.value}"
-        raise InputError("learner", "a guarantee under its own relation", given, "make the two equal")
+        actual = f"{guarantee.neighboring.value} against {attack.learner.neighboring.value}"
+        raise InputError("learner", "a guarantee under its own relation", actual, "make the two equal")
     delta = delta if guarantee is None else guarantee.delta
     root, pilot = keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), max(1, trials // 4)
     done, total = 0, pilot + 2 * trials
@@ -137,8 +137,8 @@ def demonstrate(
         parts = []
         for first in range(0, count, _TILE):
             watch(done, total, "runs")
-            found = run_batch(attack, plan, keys.stream(root, purpose), absent, first, min(_TILE, trials))
-            parts.append((np.asarray(found.accused), np.asarray(found.feasible)))
+            batch = run_batch(attack, plan, keys.stream(root, purpose), absent, first, min(_TILE, trials))
+            parts.append((np.asarray(batch.accused), np.asarray(batch.feasible)))
             done += min(_TILE, count - first)
         accused, feasible = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
         return accused, feasible

@@ -68,11 +68,11 @@ def sensitive(respond: Callable[[int, int], Response], rows: int) -> tuple[int, 
     """
     low, count, seen = 0, rows, list[Response]()
     while True:
-        seen.append(found := respond(low, count))
-        first = found.low + found.steepest(rows / 2) * found.width
-        if found.width == 1:
+        seen.append(response := respond(low, count))
+        first = response.low + response.steepest(rows / 2) * response.width
+        if response.width == 1:
             return min(first, rows - 1), seen
-        low, count = first, min(2 * found.width, rows - first)
+        low, count = first, min(2 * response.width, rows - first)
 
 
 def weights(first: np.ndarray, second: np.ndarray, victim: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -113,14 +113,14 @@ def boldness(scores: np.ndarray, coins: np.ndarray, unit: float, trials: int) ->
 def _rates(answers: np.ndarray, victim: np.ndarray) -> np.ndarray:
     """The probability of answer 1 in each column, by the method of moments for beta-binomial counts of each group."""
     trials, sums = len(answers), answers.sum(axis=0).astype(float)
-    found = np.empty(len(sums))
+    rates = np.empty(len(sums))
     for group in (victim, ~victim):
-        own = sums[group]
-        if not own.size:
+        group_sums = sums[group]
+        if not group_sums.size:
             continue
-        mean = own.sum() / (trials * own.size)
+        mean = group_sums.sum() / (trials * group_sums.size)
         binomial = mean * (1 - mean) / trials
-        between = max(0.0, float(np.var(own / trials)) - binomial)
+        between = max(0.0, float(np.var(group_sums / trials)) - binomial)
         share = between / (between + binomial) if between else 0.0  # of the column's own rate
-        found[group] = share * own / trials + (1 - share) * mean
-    return found
+        rates[group] = share * group_sums / trials + (1 - share) * mean
+    return rates

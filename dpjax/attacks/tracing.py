@@ -73,9 +73,9 @@ def trace(
     victim = np.arange(k) % 2 == 1
     coins, answers = runs.answers(training, ones, victim)
     if_one, if_zero, unit = weights(answers[coins], answers[~coins], victim)
-    one, zero = jnp.asarray(if_one), jnp.asarray(if_zero)
-    bold = boldness(np.asarray(score(jnp.asarray(answers), one, zero)), coins, unit, fresh)
-    coins, scores = runs.scores(fresh, ones, victim, one, zero)
+    at_one, at_zero = jnp.asarray(if_one), jnp.asarray(if_zero)
+    bold = boldness(np.asarray(score(jnp.asarray(answers), at_one, at_zero)), coins, unit, fresh)
+    coins, scores = runs.scores(fresh, ones, victim, at_one, at_zero)
     guesses = np.abs(scores) >= bold
     right, guessed = int(np.sum(guesses & ((scores > 0) == coins))), int(np.sum(guesses))
     wrong = guessed - right
@@ -88,7 +88,7 @@ def trace(
         "neighbor": f"the same; {'the complement of that row' if replaced else 'without that row'}",
     }
     groups = scores[coins], scores[~coins]
-    spread = float(np.sqrt(np.mean([np.var(own) for own in groups]))) or 1.0
+    spread = float(np.sqrt(np.mean([np.var(group) for group in groups]))) or 1.0
     details = {
         "event": f"a guess if the score is {bold / unit:.4g} or more in size", "trials": fresh,
         "right": right, "wrong": wrong, "outcomes": 1 if not np.ptp(scores) else 2,
@@ -116,8 +116,8 @@ class _Runs:
 
     def response(self, trials: int, low: int, count: int) -> Response:
         """The response to numbers of ones from ``low`` on, which are drawn anew in every column and trial."""
-        asked, answers = self._tiles(responses_of, f"pilot {low} {count}", trials, jnp.int32(low), jnp.int32(count))
-        return Response(asked.sum(axis=0), answers.sum(axis=0), low, width_of(count))
+        columns, answers = self._tiles(responses_of, f"pilot {low} {count}", trials, jnp.int32(low), jnp.int32(count))
+        return Response(columns.sum(axis=0), answers.sum(axis=0), low, width_of(count))
 
     def answers(self, trials: int, ones: int, victim: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(Coins ``bool[trials]``, True for the first database; answers ``bool[trials, k]``)."""
@@ -127,16 +127,16 @@ class _Runs:
         self, trials: int, ones: int, victim: np.ndarray, if_one: Array, if_zero: Array
     ) -> tuple[np.ndarray, np.ndarray]:
         """(Coins, scores ``float32[trials]``)."""
-        given = jnp.int32(ones), jnp.asarray(victim), if_one, if_zero
-        return self._tiles(_scores_of, "test", trials, *given)
+        arguments = jnp.int32(ones), jnp.asarray(victim), if_one, if_zero
+        return self._tiles(_scores_of, "test", trials, *arguments)
 
     def _tiles(self, program: Any, purpose: str, trials: int, *given: Any) -> Any:
         key, parts = keys.stream(self.root, purpose), []
         tile = min(_TILE, -(-trials // self.at_once) * self.at_once)
         for first in range(0, trials, tile):
             index = jnp.arange(first, first + tile, dtype=jnp.uint32)
-            found = program(self.database, self.at_once, self.plan, key, index, *given)
-            parts.append(jax.tree.map(np.asarray, found))
+            batch = program(self.database, self.at_once, self.plan, key, index, *given)
+            parts.append(jax.tree.map(np.asarray, batch))
             self.work.did(min(tile, trials - first))
         return tuple(np.concatenate(part)[:trials] for part in zip(*parts, strict=True))
 

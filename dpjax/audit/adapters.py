@@ -74,26 +74,26 @@ def from_function(
     checks.choice("data", data, ("rows", "counts", "other"))
     if not isinstance(pairs, Iterable):
         raise InputError("pairs", "pairs of neighboring databases", repr(pairs), "give a list: [(one, other)]")
-    found = []
+    neighbors = []
     for number, both in enumerate(pairs):
         try:
-            one, other = both
+            first, second = both
         except (TypeError, ValueError) as error:
-            given = f"{type(both).__name__} of {len(both)}" if hasattr(both, "__len__") else repr(both)
+            actual = f"{type(both).__name__} of {len(both)}" if hasattr(both, "__len__") else repr(both)
             advice = "give a list: [(one, other)]"
-            raise InputError(f"pairs, number {number}", "two databases", given, advice) from error
-        found.append(Pair(as_database(one), as_database(other), shown))
-    for number, pair in enumerate(found):
+            raise InputError(f"pairs, number {number}", "two databases", actual, advice) from error
+        neighbors.append(Pair(as_database(first), as_database(second), shown))
+    for number, pair in enumerate(neighbors):
         apart = distance * claim.distance
         require_neighbors(f"pairs, number {number}", pair.first, pair.second, claim.neighboring, data, apart)
-    if not found:
+    if not neighbors:
         raise InputError("pairs", "neighboring databases", "none", "give at least one pair")
     if randomness == "key":
-        return replace(traced_target(function, claim, found, name, known, distance), repeatable=repeatable)
+        return replace(traced_target(function, claim, neighbors, name, known, distance), repeatable=repeatable)
     make = Generators() if randomness == "generator" else int
     no_words = np.zeros((1, 2), np.uint32)
-    tried = [_outputs(function, no_words, side, make)[0] for side in (found[0].first, found[0].second)]
-    if all(isinstance(one, Raised) for one in tried):
+    tried = [_outputs(function, no_words, side, make)[0] for side in (neighbors[0].first, neighbors[0].second)]
+    if all(isinstance(output, Raised) for output in tried):
         raise tried[0].fault()
     Encoding(tried)
 
@@ -109,7 +109,7 @@ def from_function(
         return _outputs(function, words, data, make)
 
     return Target(
-        name, of_one_budget(claim), run, list, lambda: found, repeatable=repeatable, host=host,
+        name, of_one_budget(claim), run, list, lambda: neighbors, repeatable=repeatable, host=host,
         unlisted="it runs on the host", known=known,
     )  # fmt: skip
 
@@ -119,9 +119,9 @@ def _outputs(function: Function, words: np.ndarray, data: Any, make: Callable[[i
     high, low = words.T.astype(np.uint64)
     answers: list[Any] = []
     for seed in (high << np.uint64(32) | low).tolist():
-        own = data.copy() if isinstance(data, np.ndarray) else jax.tree.map(np.array, data)
+        copy = data.copy() if isinstance(data, np.ndarray) else jax.tree.map(np.array, data)
         try:
-            answers.append(function(own, make(seed)))
+            answers.append(function(copy, make(seed)))
         except checks.RAISED as error:  # an exception tells as much as an output
             answers.append(Raised(error, seed))
     return answers
@@ -157,14 +157,14 @@ def of_outputs(
     sides = [as_outputs(name, side) for name, side in (("first", first), ("second", second))]
     total = len(sides[0])
     if len(sides[1]) != total or total < 500:
-        given = f"{total} and {len(sides[1])}"
-        raise InputError("outputs", "equally many, at least 500", given, "run both sides alike")
+        sizes = f"{total} and {len(sides[1])}"
+        raise InputError("outputs", "equally many, at least 500", sizes, "run both sides alike")
     level, begin = 1 - checks.probability("confidence", confidence), time.perf_counter()
     cut_at = int(checks.probability("training", training) * total)
     if not 100 <= cut_at <= total - 100:
         raise InputError("training", "at least 100 outputs a side to choose and to test", f"{cut_at}", "take 0.2")
     known = None if event is None else KnownEvent(event)
-    encoding = Encoding([one for side in sides for one in side[:_EXAMPLES]])
+    encoding = Encoding([output for side in sides for output in side[:_EXAMPLES]])
     seen: list[Any] = [Features(*encoding.read(side), _stated(known, encoding, side)) for side in sides]  # type: ignore
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
                    for cut in (slice(cut_at), slice(cut_at, None)))  # fmt: skip
@@ -173,23 +173,23 @@ def of_outputs(
     picked = choose(learn[0], learn[1], aim, guesses=False)
     stated = None if known is None else (known.of_event(), 0)
     tests = allotted(stated, [(question, 0) for question in asked(*picked, fresh)])
-    found = []
-    for one in tests:
-        counts = [tally(np.asarray(marks(one.question.events, side))) for side in (seen if one.stated else test)]
-        found.append(
-            (one.question.tested(counts[0], counts[1], claim, level * float(one.share)), one, int(counts[0].sum()))
+    results = []
+    for item in tests:
+        counts = [tally(np.asarray(marks(item.question.events, side))) for side in (seen if item.stated else test)]
+        results.append(
+            (item.question.tested(counts[0], counts[1], claim, level * float(item.share)), item, int(counts[0].sum()))
         )
-    result, best, count = min(found, key=lambda entry: entry[0].rank)
+    result, best, count = min(results, key=lambda entry: entry[0].rank)
     words = ["the first outputs", "the second outputs"][:: -1 if best.question.swapped else 1]
     codes, numbers = (np.concatenate([getattr(side, part)[:cut_at] for side in seen]) for part in ("code", "numbers"))
     naming = replace(encoding.naming, partial=bool(np.isinf(numbers).any()))
     remarks = {"read": encoding.remark, "rounding": encoding.merged(codes, numbers)}
-    details = {"event": best.question.words(naming), **{name: one for name, one in remarks.items() if one},
+    details = {"event": best.question.words(naming), **{name: remark for name, remark in remarks.items() if remark},
                "event_outputs": naming.outputs(best.question.events),
                "trials": count, "successes": list(result.counts),
                "direction": best.question.direction,
                "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
-               "p_value": min(1.0, *(one.p_value / float(other.share) for one, other, _ in found)),
+               "p_value": min(1.0, *(answer.p_value / float(posed.share) for answer, posed, _ in results)),
                "corrections": corrections(tests), "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
     evidence = f"{fresh} fresh outputs a side, events chosen on {cut_at} others"
     evidence += f", and one stated in advance on all {total}" * (known is not None)
@@ -231,13 +231,13 @@ def _stated(known: KnownEvent | None, encoding: Encoding, side: Sequence[Any]) -
     if not encoding.in_arrays:
         return known.of_objects(side)
     rows, arrays = encoding.usual(side)
-    found = np.zeros(len(side), np.float32)
+    flags = np.zeros(len(side), np.float32)
     score = jax.jit(jax.vmap(lambda output: known.score(output, None, None, None)))
     try:
-        found[rows] = np.asarray(score(of_32_bits("outputs", arrays)))
+        flags[rows] = np.asarray(score(of_32_bits("outputs", arrays)))
     except InputError:
         raise
     except checks.RAISED as error:  # user code may raise anything
-        given = f"{type(error).__name__}: {error}"
-        raise InputError("event", "output -> bool[], jittable", given, "call it by hand on one output") from error
-    return found
+        message = f"{type(error).__name__}: {error}"
+        raise InputError("event", "output -> bool[], jittable", message, "call it by hand on one output") from error
+    return flags

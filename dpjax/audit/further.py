@@ -45,7 +45,7 @@ def check_further(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolera
 
     table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbors in both orders.
     """
-    found = []
+    results = []
     for name, claimed in further_of(claim).items():
         largest, place, refuted = 0.0, (0, 0), False
         step = max(1, CHUNK // table.shape[1])
@@ -57,8 +57,8 @@ def check_further(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolera
             if value[at] > largest or not any(place):
                 largest, place = max(largest, float(value[at])), (int(part[at, 0]), int(part[at, 1]))
             refuted |= bool(np.any(lowered > claimed * (1 + tolerance)))
-        found.append(Further(name, claimed, largest, place, refuted))
-    return found
+        results.append(Further(name, claimed, largest, place, refuted))
+    return results
 
 
 def rounding(p: Floats, q: Floats) -> tuple[Floats, Floats]:

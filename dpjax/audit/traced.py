@@ -25,10 +25,10 @@ def traced_target(
     for numbers that do not fit 32 bits.
     """
     listed = []
-    for number, one in enumerate(pairs):
-        require_kept(f"pairs, number {number}", one.first, one.second)
-        first, second = (narrow(f"pairs, number {number}", side) for side in (one.first, one.second))
-        listed.append(Pair(first, second, one.show))
+    for number, neighbors in enumerate(pairs):
+        require_kept(f"pairs, number {number}", neighbors.first, neighbors.second)
+        first, second = (narrow(f"pairs, number {number}", side) for side in (neighbors.first, neighbors.second))
+        listed.append(Pair(first, second, neighbors.show))
 
     def run(key: Array, data: Any, plan: Any) -> Any:
         del plan
@@ -47,7 +47,7 @@ def traced_target(
         ) from error  # fmt: skip
     if not traced.outvars:
         raise InputError("function", "one that returns arrays", "one that returns nothing", "return the answer")
-    if not any(traced.invars[0] is one for one in [*traced.outvars, *(v for eqn in traced.eqns for v in eqn.invars)]):
+    if not any(traced.invars[0] is var for var in [*traced.outvars, *(v for eqn in traced.eqns for v in eqn.invars)]):
         raise InputError(
             "function", "one that draws from its key", "one that does not read it",
             "draw from the key, for example by dpjax.laws; code that draws by NumPy would draw once, when it is "

@@ -173,9 +173,9 @@ class DPSGD:
 
     def _start(self, key: Array, spread: Array | float) -> Layers:
         layers = []
-        own = keys.per_index(key, len(self.widths) + 1)
+        layer_keys = keys.per_index(key, len(self.widths) + 1)
         for i, (inputs, outputs) in enumerate(pairwise((self.inputs, *self.widths, 1))):
-            of_weights, of_offsets = keys.streams(own[i], "weights", "offsets")
+            of_weights, of_offsets = keys.streams(layer_keys[i], "weights", "offsets")
             weights = jax.random.normal(of_weights, (inputs, outputs), jnp.float32) * jnp.float32(1 / sqrt(inputs))
             offsets = jax.random.uniform(of_offsets, (outputs,), jnp.float32, -1.0, 1.0)
             layers.append((weights * spread, offsets * spread) if i == 0 else (weights, 0 * offsets))

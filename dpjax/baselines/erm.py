@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.base import columns_of
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
@@ -15,7 +15,7 @@ from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, Learner, require_pieces
+from dpjax.learners.base import Learner
 from dpjax.theory import erm as theory
 
 
@@ -29,7 +29,7 @@ class ERM(Learner):
       Mansour, Matias, Stemmer 2019, Definition 2.4.
     """
 
-    concepts: InPieces
+    concepts: ConceptClass
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"  # there is no privacy, see `Learner.spends`
     proper: ClassVar[bool] = True
@@ -37,7 +37,7 @@ class ERM(Learner):
     own_points: ClassVar[bool] = True
 
     def __post_init__(self):
-        require_pieces(self.concepts, "ERM")
+        require_class(self.concepts, ConceptClass.pieces)
 
     def for_concepts(self, k: int) -> "ERM":
         """Returns the learner itself, which takes any number of label columns."""
@@ -60,11 +60,11 @@ class ERM(Learner):
                 return wide.split(pieces.element(best, jnp.uint64(0)))
 
         by_concept = sample.x.ndim == 3
-        y, columns = sample.y, columns_of(self.concepts)
+        y, columns = sample.y, self.concepts.columns
         if columns > 1:
             if y.shape[1] % columns:
-                given = f"{y.shape[1]} columns"
-                raise InputError("labels", f"{columns} columns for each concept, the bits", given, "give all bits")
+                actual = f"{y.shape[1]} columns"
+                raise InputError("labels", f"{columns} columns for each concept, the bits", actual, "give all bits")
             y = y.reshape(sample.capacity, -1, columns)
         return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, y))
 

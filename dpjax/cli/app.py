@@ -22,20 +22,20 @@ from dpjax.core.plain import plain
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status, see `exit_status.Status`."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if [*given] == ["--version"]:
+    argv = sys.argv[1:] if arguments is None else arguments
+    if [*argv] == ["--version"]:
         print(f"dpjax {dpjax.__version__}")
         return Status.DONE
     fit_streams()
     answer: dict[str, Any] = {}
     command: Any = None
     try:
-        command = parse(given)
+        command = parse(argv)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
         if command.compiles:
             from dpjax.experiments.run.compile_cache import use_compile_cache
 
-            use_compile_cache(getattr(command, "compile_cache", None))
+            use_compile_cache(vars(command).get("compile_cache"))
         module = importlib.import_module(f"dpjax.cli.commands.{name.replace('-', '_')}")  # lazy: help needs no JAX
         with of_a_command():
             answer, show = module.run(command)
@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show()
         sys.stdout.flush()
     except InputError as error:
-        say(f"{getattr(error, 'trace', '')}dpjax: {error}")
-        if modules := getattr(error, "modules", ()):  # a store never names what is imported: the person does
-            words = with_one_import([*given, *(f"--import={name}" for name in modules)])
+        say(f"{error.trace}dpjax: {error}")
+        if error.modules:  # a store never names what is imported: the person does
+            words = with_one_import([*argv, *(f"--import={name}" for name in error.modules)])
             say(f"dpjax: if you trust this code: {shlex.join(['dpjax', *words])}")
         return Status.INVALID
     except BrokenPipeError:  # the reader closed standard output
@@ -58,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _is_from_outside(error):
             say(traceback.format_exc())
             return Status.FAULT
-        from dpjax.experiments.config.builder import PersonsFault
+        from dpjax.core.user_code import UserCodeError
 
-        fault = PersonsFault("your code", error)
+        fault = UserCodeError("your code", error)
         say(f"{fault.trace}dpjax: {fault}")
         return Status.INVALID
     except KeyboardInterrupt:
-        kept = getattr(command, "resumes", False)
+        kept = command is not None and command.resumes
         what = "computed results are stored, run the same command to continue" if kept else "nothing was stored"
         say(f"dpjax: interrupted; {what}")
         return Status.INTERRUPTED

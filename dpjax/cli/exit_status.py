@@ -10,10 +10,10 @@ class Status(IntEnum):
 
     def __new__(cls, value: int, meaning: str) -> "Status":
         """A status with its meaning."""
-        own = int.__new__(cls, value)
-        own._value_ = value
-        own.meaning = meaning
-        return own
+        status = int.__new__(cls, value)
+        status._value_ = value
+        status.meaning = meaning
+        return status
 
     DONE = 0, "Done; of an audit: the evidence is consistent with the claim."
     REFUTED = 1, "A privacy claim is refuted, a check failed, or trials of two stores differ."

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dpjax.core.screen import WIDE, Screen
-from dpjax.core.screen import Table as Table
 
 
 def console() -> Screen:
     """A console for standard output. Files have no width: it is wide unless COLUMNS is set."""
-    found = Screen()
-    return found if found.is_terminal or "COLUMNS" in os.environ else Screen(width=WIDE)
+    out = Screen()
+    return out if out.is_terminal or "COLUMNS" in os.environ else Screen(width=WIDE)
 
 
 Answer = tuple[dict[str, Any], Callable[[], None]]

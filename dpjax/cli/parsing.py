@@ -23,33 +23,33 @@ _OF_TABLES, _MARK = ("learn", "predict"), "\0"
 
 def parse(arguments: Sequence[str]) -> Any:
     """The command, with the values of a TOML file as defaults of its flags."""
-    given = with_one_import(arguments)
-    name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
+    words = with_one_import(arguments)
+    name, files = (words or [""])[0], [word for word in words[1:] if word.endswith(".toml")]
     default = None
     if name == "learn" and files:
         from dpjax.experiments.study.toml import read_toml
 
-        given = [word for word in given if word not in files]
+        words = [word for word in words if word not in files]
         default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
     if name in _OF_TABLES:  # names of columns and labels may begin with a dash
-        given = [f"{_MARK}{word}" if re.match(r"-[^\W\d]", word) and word != "-h" else word for word in given]
+        words = [f"{_MARK}{word}" if re.match(r"-[^\W\d]", word) and word != "-h" else word for word in words]
     try:
-        command = _parsed(name, given, default)
+        command = _parsed(name, words, default)
     except InputError:
         raise
     except ValueError as error:  # a value that the dataclass refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
     except SystemExit as end:
         if end.code:
-            _name_commands_of(name, given[1:])
+            _name_commands_of(name, words[1:])
         raise
     for field in fields(command):
         value = _unmarked(getattr(command, field.name))
         setattr(command, field.name, value)
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Unread):
-                raise InputError(_flag(field), part.expected, repr(part.word), f"see dpjax {given[0]} --help")
-    for module in getattr(command, "imports", ()):
+                raise InputError(_flag(field), part.expected, repr(part.word), f"see dpjax {words[0]} --help")
+    for module in command.imports:
         if not all(part.isidentifier() for part in module.split(".")):
             advice = "write what is not a module before --import, or after another flag"
             raise InputError("--import", "names of modules", repr(module), advice)

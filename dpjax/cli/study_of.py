@@ -29,24 +29,23 @@ def study_of(command: Any) -> Study:
     for module in command.imports:
         if not module.endswith(".py"):  # whoever uses it says so
             imported(module)
-    patience = PATIENCE if getattr(command, "shard", None) else 0.0
+    flags = vars(command)
+    patience = PATIENCE if flags.get("shard") else 0.0
     data = {} if command.config is None else read(command.config, patience)
     for table, names in _TABLES.items():
-        if given := {name: value for name in names if (value := getattr(command, name, None)) not in (None, ())}:
+        if given := {name: value for name in names if (value := flags.get(name)) not in (None, ())}:
             checks.instance(table, data.get(table, {}), Mapping, f"write [{table}]", "a table")
             data[table] = {**data.get(table, {}), **given}
     if command.n:
         data.pop("search", None)
-        unused = [name for name in ("points", *_TABLES["search"]) if getattr(command, name, None) is not None]
+        unused = [name for name in ("points", *_TABLES["search"]) if flags.get(name) is not None]
         if unused:
-            raise InputError(
-                unused[0], "none beside n", str(getattr(command, unused[0])), "leave it out, or leave out n"
-            )
+            raise InputError(unused[0], "none beside n", str(flags[unused[0]]), "leave it out, or leave out n")
     if command.concepts is not None:
         data["task"] = {key: value for key, value in data["task"].items() if key not in ("use", "arguments", "targets")}
     if command.learners:
         data["learners"] = _learners(command.learners, data.get("learners", {}))
-    data |= {name: value for name in ("seed", "title") if (value := getattr(command, name, None)) is not None}
+    data |= {name: value for name in ("seed", "title") if (value := flags.get(name)) is not None}
     if not data.get("task") or not data.get("learners"):
         raise InputError(
             "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",
@@ -60,13 +59,13 @@ def read(path: Path, patience: float = 0.0) -> dict[str, Any]:
     if path.suffix == ".toml":
         return toml.read_toml(path)
     if path.suffix in _FIGURES:
-        found = read_metadata(path).get("config")
-        if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
-            script = script_of(found)
-            given = f"{path}, drawn by {script or 'something else'}"
+        config = read_metadata(path).get("config")
+        if not isinstance(config, Mapping) or not {"task", "settings"} & config.keys():
+            script = script_of(config)
+            origin = f"{path}, drawn by {script or 'something else'}"
             advice = f"draw it again, in a checkout of dpjax: python {script}" if script else "give another figure"
-            raise InputError("config", "a figure of a study or of named points", given, advice)
-        return dict(found)
+            raise InputError("config", "a figure of a study or of named points", origin, advice)
+        return dict(config)
     new = path.is_dir() and not os.path.lexists(path / "result.json")
     if new and (prepared := read_study(path, patience)) is not None:
         return prepared
@@ -85,7 +84,7 @@ def script_of(config: Any) -> str:
 def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
     """Learners of the file by name; others as name=Learner(...), or Learner(...), whose text is the name."""
     named = known if isinstance(known, Mapping) else {str(spec): spec for spec in known}
-    found: dict[str, Any] = {}
+    learners: dict[str, Any] = {}
     public = public_names(LEARNERS).items()
     known_learners = [name for name, kind in public if isinstance(kind, type) and issubclass(kind, Learner)]
     for word in words:
@@ -98,7 +97,7 @@ def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
             if ":" not in word:
                 checks.choice("learners", word.partition("(")[0], [*named, *known_learners])
             name, value = word, word
-        if name in found:
+        if name in learners:
             raise InputError("learners", "each name once", repr(name), "remove what is there twice")
-        found[name] = value
-    return found
+        learners[name] = value
+    return learners

@@ -1,16 +1,20 @@
 """Concept classes, and the distributions that examples come from."""
 
 from . import distributions as distributions
+from .base import ConceptClass as ConceptClass
 from .cube import Cube as Cube
 from .cube import UniformCube as UniformCube
 from .distributions import Distribution as Distribution
 from .domain import Domain as Domain
+from .domain import FiniteDomain as FiniteDomain
+from .example_distribution import ExampleDistribution as ExampleDistribution
 from .finite import Finite as Finite
 from .hypothesis import Hypothesis as Hypothesis
 from .hypothesis import sentences as sentences
 from .literals import Conjunctions as Conjunctions
 from .literals import Disjunctions as Disjunctions
 from .multiclass import Multiclass as Multiclass
+from .outside import Outside as Outside
 from .parities import Parities as Parities
 from .plane import Plane as Plane
 from .plane import UniformPlane as UniformPlane

@@ -53,7 +53,7 @@ def region(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> Geometr
         return shapely.Polygon()
     corners = [clipped(square(concepts.d), piece[:, :2], piece[:, 2]) for piece in pieces(concepts, hypothesis)]
     convex = [shapely.MultiPoint(loop).convex_hull for loop in corners if loop]
-    whole = [one for one in convex if one.area > 0]
+    whole = [polygon for polygon in convex if polygon.area > 0]
     fine = concepts.d * _FINE
     return shapely.union_all(whole, grid_size=fine).simplify(2 * fine) if whole else shapely.Polygon()
 

@@ -28,8 +28,8 @@ class BucketSets(Hypothesis):
 
     def predict(self, x: Array) -> Array:
         """``bool[..., k bits]`` for elements ``uint32[..., limbs]``."""
-        found = self._bits(self._own()(x))
-        return found.reshape(*x.shape[:-1], -1)
+        labels = self._bits(self._own()(x))
+        return labels.reshape(*x.shape[:-1], -1)
 
     def labels_at(self, x: Array) -> Array:
         """The labels that hypothesis j gives to the elements of row j of ``uint32[k, e, limbs]``, ``bool[k, e, L]``."""
@@ -43,8 +43,8 @@ class BucketSets(Hypothesis):
         number = jnp.broadcast_to(jnp.arange(count, dtype=jnp.uint32)[:, None], bucket.shape)
         unused = ((label == 0) | self.zero[:, None]).reshape(-1)
         concept = jnp.stack([number, bucket], axis=-1).reshape(-1, 2)
-        one = Buckets(concept, unused, jnp.zeros(count * slots, jnp.int32), self._own())
-        mass, some = (part.reshape(bucket.shape) for part in one.mass(distribution))
+        buckets = Buckets(concept, unused, jnp.zeros(count * slots, jnp.int32), self._own())
+        mass, some = (part.reshape(bucket.shape) for part in buckets.mass(distribution))
         total = jnp.sum(mass, axis=1)
         return total, (total == 0) & jnp.any(some, axis=1)
 

@@ -9,6 +9,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.domain import FiniteDomain
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 
@@ -16,7 +19,7 @@ MOST_BITS = 4096
 
 
 @dataclass(frozen=True)
-class Cube:
+class Cube(FiniteDomain):
     """{0, 1}^d, d in [1, 4096]. Elements are ``uint32[..., limbs]``; coordinate i is the bit of weight 2**i."""
 
     dimension: int
@@ -28,6 +31,11 @@ class Cube:
     def size(self) -> int:
         """2**d."""
         return 1 << self.dimension
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """``dimension``."""
+        return {"dimension": self.dimension}
 
     def uniform(self) -> "UniformCube":
         """The uniform distribution."""
@@ -52,7 +60,7 @@ class Cube:
 
 
 @dataclass(frozen=True)
-class OnCube:
+class OnCube(ConceptClass):
     """Base class of concept classes over {0, 1}^d, d in [1, 4096]."""
 
     dimension: int
@@ -73,7 +81,7 @@ class OnCube:
 
 @register_dataclass
 @dataclass(frozen=True)
-class UniformCube:
+class UniformCube(ExampleDistribution):
     """The uniform distribution over {0, 1}^d. Errors are in units of 2**-64."""
 
     dimension: int = field(metadata={"static": True})

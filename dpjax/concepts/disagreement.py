@@ -1,35 +1,33 @@
 """Elements of a domain on which concepts differ or agree: host code."""
 
 from itertools import permutations
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.listing import all_rows
-from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 
 _TRIED = 4  # elements among which those with the labels that are asked for are looked for
 
 
-def labelings(concepts: Any, elements: tuple[int, ...]) -> np.ndarray:
+def labelings(concepts: ConceptClass, elements: tuple[int, ...]) -> np.ndarray:
     """``bool[m, len(elements)]``: the labelings of these elements by the class."""
-    if not hasattr(concepts, "dichotomies"):
-        return np.ascontiguousarray(all_rows(concepts)[:, elements].astype(bool))
-    checks.members("concepts", concepts, ("domain", "predict"), "give a concept class")
+    if not implements(concepts, ConceptClass.dichotomies):
+        return np.ascontiguousarray(concepts.matrix()[:, elements].astype(bool))
     x = jnp.asarray(concepts.domain.encode(elements))
     number, exists = concepts.dichotomies(x, jnp.ones(len(elements), bool))
     return np.asarray(concepts.predict(Hypothesis.of(number), x)).T[np.asarray(exists)]
 
 
-def first_elements(concepts: Any, count: int = _TRIED) -> tuple[int, ...]:
+def first_elements(concepts: ConceptClass, count: int = _TRIED) -> tuple[int, ...]:
     """The first ``count`` elements of the domain, or all."""
     return tuple(range(min(int(concepts.domain.size), count)))
 
 
-def differing(concepts: Any) -> int:
+def differing(concepts: ConceptClass) -> int:
     """One of the first elements on which two concepts differ; InputError if there is none."""
     labels = labelings(concepts, first_elements(concepts))
     for x in range(labels.shape[1]):
@@ -38,7 +36,7 @@ def differing(concepts: Any) -> int:
     raise _alike(concepts)
 
 
-def differing_and_agreeing(concepts: Any) -> tuple[int, int, bool]:
+def differing_and_agreeing(concepts: ConceptClass) -> tuple[int, int, bool]:
     """(An element on which two concepts differ, another on which they agree, their label there); else InputError."""
     labels = labelings(concepts, first_elements(concepts))
     for x, other in permutations(range(labels.shape[1]), 2):
@@ -52,7 +50,7 @@ def _both(labels: np.ndarray) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _alike(concepts: Any, also: str = "") -> InputError:
+def _alike(concepts: ConceptClass, also: str = "") -> InputError:
     expected = f"two concepts that differ on one of the first elements{also}"
-    given = f"{type(concepts).__name__} on {concepts.domain.size} elements"
-    return InputError("concepts", expected, given, "take a larger domain")
+    actual = f"{type(concepts).__name__} on {concepts.domain.size} elements"
+    return InputError("concepts", expected, actual, "take a larger domain")

@@ -12,9 +12,11 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.concepts.domain import Domain, require
+from dpjax.concepts.domain import Domain, FiniteDomain, require
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 
 _BACKGROUND = 1 << 60
 _FEW = 64  # lookups in up to 64 segments compare with all of them; in more, they use binary search
@@ -22,7 +24,7 @@ _FEW = 64  # lookups in up to 64 segments compare with all of them; in more, the
 
 @register_dataclass
 @dataclass(frozen=True)
-class Distribution:
+class Distribution(ExampleDistribution):
     """Segments of the domain, each with one integer weight per point; the rest of the domain has mass 0.
 
     start, end (inclusive), weight (per point): ``uint32[s, 2]``, segments ascending and disjoint.
@@ -59,7 +61,7 @@ class Distribution:
     def misfit(self, domain: Any) -> str | None:
         """None, or the reason why the distribution is not over the domain."""
         last = int(wide.decode(self.end)[-1])
-        if getattr(domain, "limbs", None) != self.limbs or last >= domain.size:
+        if domain.limbs != self.limbs or last >= domain.size:
             return f"one with elements up to {last} of {self.limbs} limb(s)"
         return None
 
@@ -151,8 +153,8 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
 
 def uniform(domain: Any) -> Distribution:
     """Every element has mass 1. A domain with a distribution of its own, such as a cube's, has a method ``uniform``."""
-    if (own := getattr(domain, "uniform", None)) is not None:
-        return own()
+    if implements(domain, FiniteDomain.uniform):
+        return domain.uniform()
     return from_segments(domain, [(0, require(domain).size - 1, 1)])
 
 
@@ -163,8 +165,8 @@ def from_weights(domain: Domain, positions, weights) -> Distribution:
     """
     positions, weights = _elements("positions", positions), _elements("weights", weights)
     if len(positions) != len(weights):
-        given = f"{len(positions)} positions, {len(weights)} weights"
-        raise InputError("weights", "one for each position", given, "give as many weights as positions")
+        actual = f"{len(positions)} positions, {len(weights)} weights"
+        raise InputError("weights", "one for each position", actual, "give as many weights as positions")
     pairs = sorted((p, w) for p, w in zip(positions, weights, strict=True) if w != 0)
     return from_segments(domain, [(p, p, w) for p, w in pairs])
 
@@ -211,8 +213,8 @@ def empirical(domain: Domain, values) -> Distribution:
     Args:
       values: elements of the domain, whole numbers >= 0, at least one.
     """
-    found = Counter(_elements("values", values))
-    return from_weights(domain, list(found), list(found.values()))
+    counts = Counter(_elements("values", values))
+    return from_weights(domain, list(counts), list(counts.values()))
 
 
 def adversarial_points(domain: Domain, alpha: float) -> Distribution:
@@ -263,17 +265,17 @@ def _elements(name: str, values: Any) -> list[int]:
     advice = "multiply all by a common factor" if name == "weights" else "map them to the domain"
     if not isinstance(values, Iterable):
         raise InputError(name, "a list of whole numbers >= 0", repr(values), advice)
-    found = list(values)
+    items = list(values)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "u":
         return values.tolist()
-    for value in found:
+    for value in items:
         try:
             whole = np.ndim(value) == 0 and int(value) == value and value >= 0
         except (TypeError, ValueError, OverflowError):
             whole = False
         if not whole:
             raise InputError(name, "whole numbers >= 0", repr(value), advice)
-    return [int(value) for value in found]
+    return [int(value) for value in items]
 
 
 def _decimal(name: str, value: float) -> Fraction:

@@ -1,17 +1,52 @@
-"""An ordered domain {0, ..., size-1} of up to 2**64 elements."""
+"""The base class of domains, and the ordered domain {0, ..., size-1} of up to 2**64 elements."""
 
-from collections.abc import Mapping
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base, implements, missing, required
+
+
+class FiniteDomain(Base):
+    """Base class of domains: a frozen dataclass, equal by value. Elements have numbers 0, ..., size-1 and are
+    ``uint32[..., limbs]``, most significant limb first."""
+
+    @required
+    def size(self) -> int:
+        """The number of elements, >= 1."""
+
+    @required
+    def limbs(self) -> int:
+        """uint32 limbs of an element, >= 1."""
+
+    @abstractmethod
+    def encode(self, values: Any) -> np.ndarray:
+        """Host: elements, or their numbers -> ``uint32[..., limbs]``. InputError for a value outside."""
+
+    def decode(self, elements: Any) -> np.ndarray:
+        """Host: the inverse of `encode`, for checks. Optional."""
+        raise missing("domain", self, FiniteDomain.decode, "write it")
+
+    def spread(self, count: int) -> list[int]:
+        """Host: ``count`` distinct elements spread evenly, ascending, for distributions. Optional."""
+        raise missing("domain", self, FiniteDomain.spread, "write for example Domain(2**32)")
+
+    def uniform(self) -> Any:
+        """The uniform distribution, if it is not that of `concepts.distributions.uniform`. Optional."""
+        raise missing("domain", self, FiniteDomain.uniform, "see dpjax.uniform")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Arguments that configurations may leave out in distributions and learners over the domain, by name."""
+        return {}
 
 
 @dataclass(frozen=True)
-class Domain:
+class Domain(FiniteDomain):
     """{0, ..., size-1}. Elements are ``uint32[..., limbs]``; ``limbs`` is 1 up to size 2**32, else 2."""
 
     size: int
@@ -46,38 +81,8 @@ class Domain:
 
 
 def require(domain: Any) -> Any:
-    """A domain, or InputError."""
-    return checks.members("domain", domain, ("size", "limbs", "encode", "spread"), "write for example Domain(2**32)")
-
-
-@dataclass(frozen=True)
-class OnLine:
-    """Base class of points and thresholds: one concept per element of a domain of up to 2**64 elements."""
-
-    domain: Domain
-    differences: ClassVar[Mapping[str, int]]
-    """The number of points, or of thresholds, in the symmetric difference of two concepts."""
-
-    def __post_init__(self):
-        require(self.domain)
-
-    @property
-    def size(self) -> int:
-        """The number of concepts, |X|."""
-        return self.domain.size
-
-    def growth(self, elements: int) -> int:
-        """An upper bound of the ways in which the class cuts ``elements`` elements: one for each of them, and none."""
-        return min(elements + 1, self.size)
-
-    def targets(self, count: int) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the domain."""
-        return wide.encode(self.domain.spread(min(checks.integer("count", count, 1), self.size)))
-
-    def targets_under(self, distribution: Any, count: int) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, at most ``count`` of the distribution's single elements; `targets` if it has none."""
-        single: Any = getattr(distribution, "single", list)()
-        if not len(single):
-            return self.targets(count)
-        places = np.linspace(0, len(single) - 1, min(checks.integer("count", count, 1), len(single)))
-        return wide.encode(single[np.unique(places.astype(int))])
+    """A domain whose elements are ordered, or InputError."""
+    checks.instance("domain", domain, FiniteDomain, "write for example Domain(2**32)")
+    if not implements(domain, FiniteDomain.spread):
+        raise missing("domain", domain, FiniteDomain.spread, "write for example Domain(2**32)")
+    return domain

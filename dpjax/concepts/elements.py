@@ -5,8 +5,10 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 
 MOST_ELEMENTS = 1 << 16
 
@@ -17,9 +19,9 @@ def elements(domain: Any, distribution: Any) -> tuple[Array, Array]:
     InputError unless the distribution is one of single elements, or the domain has at most 2**16 elements and the
     distribution has ``mass_at``.
     """
-    if getattr(distribution, "atoms", False):
+    if distribution.atoms:
         return distribution.start[:, -domain.limbs :], wide.join(distribution.weight)
-    if not hasattr(distribution, "mass_at") or domain.size > MOST_ELEMENTS:
+    if not implements(distribution, ExampleDistribution.mass_at) or domain.size > MOST_ELEMENTS:
         raise InputError(
             "distribution", "one of single elements, or a domain of at most 2**16 elements with masses (mass_at)",
             f"{type(distribution).__name__} over {domain}",

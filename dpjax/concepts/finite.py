@@ -6,18 +6,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.labelings import difference, in_words, labels_of, of_labels
-from dpjax.core import checks, wide
 from dpjax.core.matrices import zero_one_matrix
 from dpjax.core.products import exact_dot
 from dpjax.mechanisms.intervals import Pieces
 
 
 @dataclass(frozen=True)
-class Finite:
+class Finite(ConceptClass):
     """Concept number i is row i of a boolean matrix over the domain {0, ..., d-1}. Equal matrices are equal classes.
 
     The concept of a `Hypothesis` is its number, ``uint32[k, 2]``; of a function outside the class, its labels at all
@@ -44,10 +44,6 @@ class Finite:
         """``bool[concepts, d]`` on the host."""
         bits = np.unpackbits(np.frombuffer(self.packed, np.uint8), count=self.size * self.width)
         return bits.reshape(self.size, self.width).astype(bool)
-
-    def targets(self, count: int) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the rows."""
-        return wide.encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., 1]``."""
@@ -84,10 +80,6 @@ class Finite:
         index = jnp.arange(self.size, dtype=jnp.int32)
         first = ~jnp.any(same & (index[None] < index[:, None]), axis=1)
         return jnp.stack([jnp.zeros(self.size, jnp.uint32), index.astype(jnp.uint32)], axis=-1), first
-
-    def growth(self, elements: int) -> int:
-        """An upper bound of the ways in which the class cuts ``elements`` elements."""
-        return min(self.size, 1 << min(elements, 62))
 
     def xor(self) -> "Finite":
         """Host: the class of all symmetric differences of two concepts, without duplicates."""

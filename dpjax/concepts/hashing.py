@@ -51,8 +51,8 @@ class Hash(NamedTuple):
         """Buckets ``uint32[..., functions]`` of elements ``uint32[..., limbs]`` under all functions."""
         bucket = jnp.zeros((), jnp.uint32)
         for bit in range(32 * x.shape[-1]):
-            one = (x[..., x.shape[-1] - 1 - bit // 32, None] >> jnp.uint32(bit % 32)) & jnp.uint32(1)
-            bucket = bucket ^ (one * self.columns[:, bit])
+            digit = (x[..., x.shape[-1] - 1 - bit // 32, None] >> jnp.uint32(bit % 32)) & jnp.uint32(1)
+            bucket = bucket ^ (digit * self.columns[:, bit])
         return bucket ^ self.offset
 
 
@@ -110,10 +110,10 @@ class Buckets(Hypothesis):
     def predict(self, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
         if self.hashes.offset.ndim == 1:  # there may be many columns and few functions
-            found = self.hashes(x)[..., self.concept[:, 0].astype(jnp.int32)]
+            bucket = self.hashes(x)[..., self.concept[:, 0].astype(jnp.int32)]
         else:
-            found = self.own()(x)
-        return (found == self.concept[:, 1]) & ~self.zero
+            bucket = self.own()(x)
+        return (bucket == self.concept[:, 1]) & ~self.zero
 
     def own(self) -> Hash:
         """The function of each column, k of them."""
@@ -140,10 +140,10 @@ def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypoth
     """Mass of the disagreement between buckets and points, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
     point = wide.join(target.concept)
     hit = (hypothesis.own().each(target.concept) == hypothesis.concept[:, 1]) & ~hypothesis.zero
-    own = jnp.where(target.zero, jnp.uint64(0), distribution.mass_at(point))
+    point_mass = jnp.where(target.zero, jnp.uint64(0), distribution.mass_at(point))
     mass, some = hypothesis.mass(distribution)
-    wrong = jnp.where(hit, mass - own, mass + own)
-    any_wrong = jnp.where(hit, some & (own == 0), some | (own > 0))
+    wrong = jnp.where(hit, mass - point_mass, mass + point_mass)
+    any_wrong = jnp.where(hit, some & (point_mass == 0), some | (point_mass > 0))
     return jnp.where((wrong == 0) & any_wrong, jnp.uint64(2**64 - 1), wrong)
 
 
@@ -176,11 +176,11 @@ def _count(own: Hash, levels: tuple[Array, Array], bucket: Array, last: Array) -
     i free bits below, and ``last`` itself. Of the former 2^(i - rank) are in the bucket, or none.
     """
     (basis, rank), place = levels, jnp.arange(_BITS, dtype=jnp.uint64)
-    one = ((last >> place) & jnp.uint64(1)).astype(bool)
-    taken = jnp.where(one, own.columns, jnp.uint32(0))
+    ones = ((last >> place) & jnp.uint64(1)).astype(bool)
+    taken = jnp.where(ones, own.columns, jnp.uint32(0))
     above = jax.lax.associative_scan(jnp.bitwise_xor, taken, reverse=True) ^ taken
     rest = jax.vmap(_reduced)(basis, own.offset ^ above ^ bucket)
     free = place - rank.astype(jnp.uint64)
-    whole = jnp.sum(jnp.where(one & (rest == 0), jnp.uint64(1) << free, jnp.uint64(0)))
+    whole = jnp.sum(jnp.where(ones & (rest == 0), jnp.uint64(1) << free, jnp.uint64(0)))
     itself = (own.offset ^ jax.lax.reduce(taken, jnp.uint32(0), jax.lax.bitwise_xor, (0,))) == bucket
     return whole + itself.astype(jnp.uint64)

@@ -26,10 +26,10 @@ def labels_of(hypothesis: Hypothesis, table: Array) -> Array:
     """The labels of k hypotheses, rows of ``table [m, d]`` or functions by their labels, ``[k, d]`` of its dtype."""
     rows, width = table.shape
     if hypothesis.concept.shape[1] > 2:
-        found = hypothesis.concept[:, :width].astype(table.dtype)
+        labels = hypothesis.concept[:, :width].astype(table.dtype)
     else:
-        found = table[jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(rows - 1)).astype(jnp.int32)]
-    return jnp.where(hypothesis.zero[:, None], jnp.zeros((), table.dtype), found)
+        labels = table[jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(rows - 1)).astype(jnp.int32)]
+    return jnp.where(hypothesis.zero[:, None], jnp.zeros((), table.dtype), labels)
 
 
 def in_words(hypothesis: Hypothesis, table: np.ndarray) -> list[str]:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core import checks, wide
+from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import first_rows
 
@@ -17,19 +17,16 @@ _BLOCK = 1 << 10  # concepts evaluated at once
 
 def matrix_of(concepts: Any) -> np.ndarray:
     """``bool[m, N]``: a row for each concept, equal ones once, each at its first place; integers for more labels."""
-    table = all_rows(concepts)
+    table = np.asarray(concepts.matrix())
     return table[first_rows(table)]
 
 
-def all_rows(concepts: Any) -> np.ndarray:
+def labels_of_all(concepts: Any) -> np.ndarray:
     """``bool[m, N]``: a row for each concept, in the order of their numbers; columns in that of the domain.
 
-    Uses the class's method ``matrix`` if it has one, else ``pieces``, whose cells on an empty sample hold all concepts,
-    and ``predict``. InputError for a class with neither, or with more than 2^26 labels in all.
+    By ``pieces``, whose cells on an empty sample hold all concepts, and ``predict``. InputError for a class without
+    ``pieces``, or with more than 2^26 labels in all.
     """
-    if callable(getattr(concepts, "matrix", None)):
-        return np.asarray(concepts.matrix())
-    checks.members("class", concepts, ("domain", "size", "predict", "pieces"), "give a class of listed concepts")
     size, elements = int(concepts.size), int(concepts.domain.size)
     if size * elements > _LARGEST:
         raise InputError(

@@ -44,22 +44,24 @@ class OfLiterals(OnCube):
 
     def masks(self, hypothesis: Hypothesis) -> Masks:
         """The coordinates that must be 1 and those that must be 0 for the label that is not `label`."""
-        found, zero = split(hypothesis.concept, self.dimension), hypothesis.zero[:, None]
+        masks, zero = split(hypothesis.concept, self.dimension), hypothesis.zero[:, None]
         if self.label:
-            return Masks(*(jnp.where(zero, jnp.uint32(0), part) for part in (found.negative, found.positive)))
+            return Masks(*(jnp.where(zero, jnp.uint32(0), part) for part in (masks.negative, masks.positive)))
         every = split(jnp.full((1, self.limbs), 0xFFFFFFFF, jnp.uint32), self.dimension)
-        return Masks(*(jnp.where(zero, whole, part) for whole, part in zip(every, found, strict=True)))
+        return Masks(*(jnp.where(zero, whole, part) for whole, part in zip(every, masks, strict=True)))
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
         return sentences(hypothesis, lambda words: self._words(int(wide.unpack(words))))
 
     def _words(self, number: int) -> str:
-        d, found = self.dimension, []
+        d, literals = self.dimension, []
         for i in range(d):
-            found += [f"x{i}"] * (number >> d + i & 1) + [f"not x{i}"] * (number >> i & 1)
+            literals += [f"x{i}"] * (number >> d + i & 1) + [f"not x{i}"] * (number >> i & 1)
         return (
-            f"1 iff {(' or ' if self.label else ' and ').join(found)}" if found else f"{int(not self.label)} everywhere"
+            f"1 iff {(' or ' if self.label else ' and ').join(literals)}"
+            if literals
+            else f"{int(not self.label)} everywhere"
         )
 
     def error(self, distribution: UniformCube | ProductCube, hypothesis: Hypothesis, target: Hypothesis) -> Array:

@@ -48,9 +48,9 @@ def disagreement(dimension: int, distribution: Any, one: Masks, other: Masks) ->
     both = one.both(other)
     if isinstance(distribution, UniformCube):
         (p, p_whole), (q, q_whole), (joint, _) = (_uniform(masks) for masks in (one, other, both))
-        found = (p - joint) + (q - joint)
-        wrapped = (found < p - joint) | ((found == 0) & (p_whole != q_whole))
-        return jnp.where(wrapped, jnp.uint64(2**64 - 1), found)
+        mass = (p - joint) + (q - joint)
+        wrapped = (mass < p - joint) | ((mass == 0) & (p_whole != q_whole))
+        return jnp.where(wrapped, jnp.uint64(2**64 - 1), mass)
     p, q, joint = (_product(distribution, masks) for masks in (one, other, both))
     halves = (p - jnp.minimum(p, joint)) + (q - jnp.minimum(q, joint))  # rounded down, p may be below joint
     return jnp.where(halves >= jnp.uint64(2**63), jnp.uint64(2**64 - 1), halves << jnp.uint64(1))

@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.labelings import difference, in_words, labels_of, of_labels
-from dpjax.core import checks, wide
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import class_matrix
 from dpjax.mechanisms.intervals import Pieces
@@ -21,7 +22,7 @@ MOST_LABELS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Multiclass:
+class Multiclass(ConceptClass):
     """Concept number i is row i of a matrix of labels over the domain {0, ..., d-1}. Equal matrices are equal classes.
 
     A sample has a column for each bit of the labels, the least significant first, ``columns`` in all; a row is wrong if
@@ -68,10 +69,6 @@ class Multiclass:
         """Host: the binary class of each bit, its rows once each."""
         return tuple(Finite.of(np.unique(self.matrix() >> i & 1, axis=0)) for i in range(self.columns))
 
-    def targets(self, count: int) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the rows."""
-        return wide.encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
-
     def labeling(self, hypothesis: Hypothesis) -> Array:
         """The label of each element under k hypotheses, ``int32[k, d]``."""
         return labels_of(hypothesis, jnp.asarray(self.matrix(), jnp.int32))
@@ -89,8 +86,8 @@ class Multiclass:
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The bits of the labels of elements ``uint32[..., 1]``, ``bool[..., k columns]``, a concept's together."""
         element = jnp.minimum(x[..., 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
-        found = jnp.moveaxis(self.labeling(hypothesis)[:, element], 0, -1)
-        bits = found[..., None] >> jnp.arange(self.columns, dtype=jnp.int32) & 1
+        label = jnp.moveaxis(self.labeling(hypothesis)[:, element], 0, -1)
+        bits = label[..., None] >> jnp.arange(self.columns, dtype=jnp.int32) & 1
         return (bits > 0).reshape(*element.shape, -1)
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
@@ -110,8 +107,8 @@ class Multiclass:
         """
         y = y[:, None] if y.ndim == 1 else y
         if y.shape[1] != self.columns:
-            given = f"shape {y.shape}"
-            raise InputError("labels", f"{self.columns} columns, the bits of 0..{self.labels - 1}", given, "give all")
+            actual = f"shape {y.shape}"
+            raise InputError("labels", f"{self.columns} columns, the bits of 0..{self.labels - 1}", actual, "give all")
         element = jnp.minimum(x[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         weights = jnp.asarray([1 << i for i in range(self.columns)], jnp.int32)
         number = jnp.sum(jnp.where(y, weights, 0), axis=1, dtype=jnp.int32)
@@ -121,7 +118,3 @@ class Multiclass:
         errors = jnp.sum(mask, dtype=jnp.int32) - right
         place = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
         return Pieces(place, place, errors, jnp.ones(self.size, bool), size=self.size)
-
-    def growth(self, elements: int) -> int:
-        """An upper bound of the ways in which the class labels ``elements`` elements."""
-        return min(self.size, self.labels ** min(elements, 62))

@@ -9,6 +9,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.domain import FiniteDomain
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
@@ -17,7 +20,7 @@ _GOLDEN = 0x9E3779B9  # 2**32 / golden ratio
 
 
 @dataclass(frozen=True)
-class Plane:
+class Plane(FiniteDomain):
     """{0, ..., d}^2, d in [1, 2**64 - 1]. Elements are (x, y); `encode` also takes the element number x (d + 1) + y.
 
     Elements are ``uint32[..., 2]`` or, for d >= 2**32, ``uint32[..., 4]``, upper words first.
@@ -27,6 +30,11 @@ class Plane:
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """``d``."""
+        return {"d": self.d}
 
     def uniform(self) -> "UniformPlane":
         """The uniform distribution."""
@@ -63,7 +71,7 @@ class Plane:
 
 @register_dataclass
 @dataclass(frozen=True)
-class UniformPlane:
+class UniformPlane(ExampleDistribution):
     """The uniform distribution over {0, ..., d}^2. Errors are numbers of ``probes``, points of a lattice over the grid.
 
     d: static. probes: static, at most 2**20. With 2**14 the fraction of probes in a halfplane differs from its mass by
@@ -131,7 +139,7 @@ class UniformSquare(UniformPlane):
         return self.low + self.whole.points()
 
 
-class OnPlane:
+class OnPlane(ConceptClass):
     """Base class over {0, ..., d}^2; a subclass has ``d`` and ``predict``."""
 
     d: int
@@ -141,16 +149,15 @@ class OnPlane:
         """{0, ..., d}^2."""
         return Plane(self.d)
 
-    def error(self: Any, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+    def error(self, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """The number of points on which the two differ, ``uint64[k]`` (64-bit types enabled), or their weights.
 
-        distribution: with ``points()``, such as the probes of `UniformPlane`, and ``weights()`` if they differ.
+        distribution: with ``points``, such as the probes of `UniformPlane`, and ``weights`` if they differ.
         """
-        checks.members("distribution", distribution, ("points",), f"for example UniformPlane({self.d})")
-        if (why := getattr(distribution, "misfit", lambda domain: None)(self.domain)) is not None:
+        if (why := distribution.misfit(self.domain)) is not None:
             raise InputError("distribution", f"one over {self.domain}", why, "use one with the same d")
         points = jnp.asarray(distribution.points())
         differ = self.predict(hypothesis, points) != self.predict(target, points)
-        if hasattr(distribution, "weights"):
-            return jnp.sum(jnp.where(differ, distribution.weights()[:, None], jnp.uint64(0)), axis=0)
+        if (weights := distribution.weights()) is not None:
+            return jnp.sum(jnp.where(differ, weights[:, None], jnp.uint64(0)), axis=0)
         return jnp.sum(differ, axis=0, dtype=jnp.uint64)

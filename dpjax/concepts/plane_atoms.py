@@ -13,6 +13,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.concepts.distributions import Distribution, from_weights
 from dpjax.concepts.domain import Domain
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.concepts.plane import Plane
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -20,7 +21,7 @@ from dpjax.core.checks import InputError
 
 @register_dataclass
 @dataclass(frozen=True)
-class PlaneAtoms:
+class PlaneAtoms(ExampleDistribution):
     """Points of {0, ..., d}^2 with whole weights; build it with `of`. Errors are exact sums of weights.
 
     d: static. elements: ``uint32[m, limbs]``. law: of their numbers 0, ..., m - 1. Traced: other points or weights of
@@ -36,8 +37,8 @@ class PlaneAtoms:
         """Host: distinct points, and as many weights, whole numbers >= 1 with a sum below 2**64: errors wrap there."""
         elements = Plane(d).encode(points)
         if len(points) != len(weights) or len(np.unique(elements, axis=0)) != len(points):
-            given = f"{len(points)} points, {len(weights)} weights"
-            raise InputError("points", "distinct points, and as many weights", given, "merge equal points")
+            actual = f"{len(points)} points, {len(weights)} weights"
+            raise InputError("points", "distinct points, and as many weights", actual, "merge equal points")
         whole = [checks.integer("weight", int(weight) if _whole(weight) else weight, 1) for weight in weights]
         if not 1 <= sum(whole) < 1 << 64:
             raise InputError("weights", "a sum from 1 to 2**64 - 1", repr(sum(whole)), "use smaller whole numbers")

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.bucket_sets import BucketSets
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain, require
 from dpjax.concepts.hypothesis import Hypothesis, sentences
@@ -20,7 +22,7 @@ _MOST_WORDS = 1024
 
 
 @dataclass(frozen=True)
-class PointSets:
+class PointSets(ConceptClass):
     """d-point functions over up to 2**64 elements: 1 on exactly ``ones`` elements. With ``bits`` L > 1, all functions
     to labels 0..2^L - 1 each of whose bits is a d-point function; samples carry the bits of a label, the least
     significant first.
@@ -87,7 +89,7 @@ class PointSets:
 
     def targets_under(self, distribution: Any, count: int) -> np.ndarray:
         """Host: as `targets`, of the distribution's single elements if there are enough of them."""
-        single = [int(value) for value in getattr(distribution, "single", list)()]
+        single = [int(value) for value in distribution.single()]
         checks.integer("count", count, 1)
         return self.encoded(self._windows(single, count)) if len(single) >= self.ones else self.targets(count)
 
@@ -97,24 +99,24 @@ class PointSets:
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k L]`` for elements ``uint32[..., limbs]``, the bits of a concept together."""
-        if (own := getattr(hypothesis, "predict", None)) is not None:
-            return own(x)
+        if isinstance(hypothesis, BucketSets):
+            return hypothesis.predict(x)
         sets = self.sets(hypothesis)[..., 2 - x.shape[-1] :]
         inside = jnp.any(jnp.all(x[..., None, None, None, :] == sets, axis=-1), axis=-1)
         return (inside & ~hypothesis.zero[:, None]).reshape(*x.shape[:-1], -1)
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        if (own := getattr(hypothesis, "describe", None)) is not None:
-            return own()
+        if isinstance(hypothesis, BucketSets):
+            return hypothesis.describe()
 
         def said(words: np.ndarray) -> str:
             values = wide.decode(np.asarray(words).reshape(self.bits, self.ones, 2)).tolist()
-            parts = [f"x in {{{', '.join(map(str, own))}}}" for own in values]
+            parts = [f"x in {{{', '.join(map(str, method))}}}" for method in values]
             return (
                 "1 iff " + parts[0]
                 if self.bits == 1
-                else "; ".join(f"bit {i} iff {one}" for i, one in enumerate(parts))
+                else "; ".join(f"bit {i} iff {part}" for i, part in enumerate(parts))
             )
 
         return sentences(hypothesis, said)
@@ -124,16 +126,16 @@ class PointSets:
         enabled); at most 2**64 - 1."""
         elements = self.sets(target).reshape(target.concept.shape[0], -1, 2)
         everywhere, full = jnp.zeros(elements.shape[0], jnp.uint64), jnp.zeros(elements.shape[0], bool)
-        if (mass_of := getattr(hypothesis, "mass", None)) is not None:
-            everywhere, full = mass_of(distribution)
+        if isinstance(hypothesis, BucketSets):
+            everywhere, full = hypothesis.mass(distribution)
         else:
-            own = self.sets(hypothesis).reshape(elements.shape[0], -1, 2)
-            elements = jnp.concatenate([elements, own], axis=1)
-        ours, theirs = (self._labels(one, elements[..., 2 - self.domain.limbs :]) for one in (hypothesis, target))
+            points = self.sets(hypothesis).reshape(elements.shape[0], -1, 2)
+            elements = jnp.concatenate([elements, points], axis=1)
+        ours, theirs = (self._labels(side, elements[..., 2 - self.domain.limbs :]) for side in (hypothesis, target))
         single = jax.vmap(lambda rows: first_of_each(rows, jnp.ones(rows.shape[0], bool)))(elements)
         mass = jnp.where(single, distribution.mass_at(wide.join(elements)), jnp.uint64(0))
         wrong = jnp.where(jnp.any(ours != theirs, axis=-1), mass, jnp.uint64(0))
-        listed = jnp.where(jnp.any(ours, axis=-1) & (mass_of is not None), mass, jnp.uint64(0))
+        listed = jnp.where(jnp.any(ours, axis=-1) & isinstance(hypothesis, BucketSets), mass, jnp.uint64(0))
         total = everywhere - jnp.sum(listed, axis=1) + jnp.sum(wrong, axis=1)
         some = jnp.any(wrong > 0, axis=1) | (full & ~jnp.any(listed > 0, axis=1))
         return jnp.where((total == 0) & some, jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
@@ -145,19 +147,19 @@ class PointSets:
 
     def _labels(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The labels that hypothesis j gives to the elements of row j of ``uint32[k, e, limbs]``, ``bool[k, e, L]``."""
-        if (own := getattr(hypothesis, "labels_at", None)) is not None:
-            return own(x)
+        if isinstance(hypothesis, BucketSets):
+            return hypothesis.labels_at(x)
         sets = self.sets(hypothesis)[..., 2 - x.shape[-1] :]
         inside = jnp.any(jnp.all(x[:, :, None, None, :] == sets[:, None], axis=-1), axis=-1)
         return inside & ~hypothesis.zero[:, None, None]
 
     def _number(self, number: int) -> list[list[int]]:
         """Concept ``number`` in [0, size)."""
-        each, found = comb(self.domain.size, self.ones), []
+        each, sets = comb(self.domain.size, self.ones), []
         for _ in range(self.bits):
             number, rank = divmod(number, each)
-            found.append(_subset(rank, self.ones))
-        return found
+            sets.append(_subset(rank, self.ones))
+        return sets
 
     def _windows(self, elements: list[int], count: int) -> list[list[list[int]]]:
         """Concepts whose sets are consecutive windows of the elements, one after the other."""
@@ -166,18 +168,18 @@ class PointSets:
             [[elements[(start + i * self.ones + j) % total] for j in range(self.ones)] for i in range(self.bits)]
             for start in range(total)
         ]
-        distinct = list({str([sorted(own) for own in sets]): sets for sets in made}.values())
+        distinct = list({str([sorted(subset) for subset in sets]): sets for sets in made}.values())
         few = min(count, len(distinct))
         return [distinct[i * len(distinct) // few] for i in range(few)]
 
 
 def _subset(rank: int, ones: int) -> list[int]:
     """The set with this rank among those of ``ones`` whole numbers >= 0, in the combinatorial number system."""
-    found = []
+    elements = []
     for left in range(ones, 0, -1):
         element = left - 1
         while comb(element + 1, left) <= rank:
             element += 1
-        found.append(element)
+        elements.append(element)
         rank -= comb(element, left)
-    return found
+    return elements

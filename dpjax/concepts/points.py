@@ -10,9 +10,9 @@ from jax import Array
 
 from dpjax.concepts.base import Cover, Group
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hashing import Buckets, bucket_error
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
+from dpjax.concepts.on_line import OnLine
 from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
 
@@ -56,7 +56,7 @@ class Points(OnLine):
         return jnp.where(same, zero, both)
 
     def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
-        """See `concepts.base.Covered`: at most 1/eta heavy elements one by one, light ones together.
+        """See `ConceptClass.covers`: at most 1/eta heavy elements one by one, light ones together.
 
         Realizable, the representative differs from the target only if that is not listed: then its mass is at most
         ``rare``, and the other elements of mass above alpha - rare are few, or few of its rows were drawn.

@@ -132,7 +132,7 @@ class ConvexPolygons(OnPlane):
         if self.edges < 3:
             raise InputError("edges", "at least 3 for a polygon", str(self.edges), "use of_lines for strips")
         draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES // 50, 2 * self.edges + 3)), np.float64)
-        return jnp.asarray(np.stack([self._random(one) for one in draws]))
+        return jnp.asarray(np.stack([self._random(draw) for draw in draws]))
 
     def _random(self, draws: np.ndarray) -> np.ndarray:
         k = self.edges

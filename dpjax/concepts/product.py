@@ -10,6 +10,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.concepts.cube import Cube
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.concepts.packing import pack
 from dpjax.core import checks, random
 from dpjax.core.checks import InputError
@@ -19,7 +20,7 @@ _UNIT = 1 << 32
 
 @register_dataclass
 @dataclass(frozen=True)
-class ProductCube:
+class ProductCube(ExampleDistribution):
     """Independent coordinates; coordinate i is 1 with probability ones[i] / 2**32. Errors are in units of 2**-64.
 
     ones: ``uint32[d]``, traced: other probabilities do not recompile.

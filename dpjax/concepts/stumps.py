@@ -8,12 +8,11 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.cube import OnCube, UniformCube
-from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.masks import Masks, disagreement
 from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.product import ProductCube
-from dpjax.core import checks, wide
+from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -33,10 +32,6 @@ class Stumps(OnCube):
     def size(self) -> int:
         """The number of concepts, 2 d + 2."""
         return 2 * self.dimension + 2
-
-    def targets(self, count: int) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the numbers."""
-        return wide.encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
 
     def masks(self, hypothesis: Hypothesis) -> Masks:
         """The coordinates that must be 1 and those that must be 0; all of both for the constant 0."""

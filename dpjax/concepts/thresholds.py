@@ -10,8 +10,8 @@ from jax import Array
 
 from dpjax.concepts.base import Cover, Group
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
+from dpjax.concepts.on_line import OnLine
 from dpjax.concepts.points import first_of_each
 from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
@@ -58,7 +58,7 @@ class Thresholds(OnLine):
         return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
 
     def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
-        """See `concepts.base.Covered`: realizable, an interval of mass alpha on each side of the target; agnostic,
+        """See `ConceptClass.covers`: realizable, an interval of mass alpha on each side of the target; agnostic,
         1/eta thresholds between which intervals have a mass of at most eta, and those in each interval together.
 
         Proof in docs/proofs/generic.md#thresholds-agnostic.

@@ -17,18 +17,18 @@ def triangulated(corners: Sequence[Any]) -> list[Triangle]:
 
     Reference: Meisters 1975, "Polygons have ears"; O(c^3) here.
     """
-    given: list[Point] = [(int(x), int(y)) for x, y in corners]
-    loop = _without_flat(given if doubled_area(given) > 0 else given[::-1])
+    points: list[Point] = [(int(x), int(y)) for x, y in corners]
+    loop = _without_flat(points if doubled_area(points) > 0 else points[::-1])
     if len(loop) < 3 or not _simple(loop):
         raise InputError(
-            "polygon", "corners of a simple polygon in order", repr(given)[:200], "no two edges may cross or overlap"
+            "polygon", "corners of a simple polygon in order", repr(points)[:200], "no two edges may cross or overlap"
         )  # fmt: skip
-    found: list[Triangle] = []
+    triangles: list[Triangle] = []
     while len(loop) > 3:
         i = next(i for i in range(len(loop)) if _is_ear(loop, i))
-        found.append((loop[i - 1], loop[i], loop[(i + 1) % len(loop)]))
+        triangles.append((loop[i - 1], loop[i], loop[(i + 1) % len(loop)]))
         loop = _without_flat(loop[:i] + loop[i + 1 :])
-    return [*found, (loop[0], loop[1], loop[2])] if len(loop) == 3 else found
+    return [*triangles, (loop[0], loop[1], loop[2])] if len(loop) == 3 else triangles
 
 
 def turn(a: Point, b: Point, c: Point) -> int:

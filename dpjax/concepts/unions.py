@@ -124,14 +124,14 @@ class Unions(OnPlane):
         inner edges leave no gaps. If there are fewer triangles, triangles are repeated.
         """
         whole = [self.domain.decode(self.domain.encode(corners)).tolist() for corners in polygons]
-        found = [one for corners in whole for one in triangulated(corners)]
-        if not 1 <= len(found) <= self.triangles:
+        pieces = [triangle for corners in whole for triangle in triangulated(corners)]
+        if not 1 <= len(pieces) <= self.triangles:
             raise InputError(
-                "polygons", f"1 to {self.triangles} triangles, corners - 2 of each", str(len(found)),
+                "polygons", f"1 to {self.triangles} triangles, corners - 2 of each", str(len(pieces)),
                 "take more triangles",
             )  # fmt: skip
         words = []
-        for corners in found:
+        for corners in pieces:
             edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
             normals = [(v - y, x - u) for (x, y), (u, v) in edges]
             offsets = [a * x + b * y for (a, b), ((x, y), _) in zip(normals, edges, strict=True)]
@@ -145,7 +145,7 @@ class Unions(OnPlane):
         0.5 of the square; the two may overlap. With triangles = 1 there is one polygon.
         """
         draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES, 2 * self.triangles + 9)), np.float64)
-        return jnp.asarray(np.stack([self._random(one) for one in draws]))
+        return jnp.asarray(np.stack([self._random(draw) for draw in draws]))
 
     def _random(self, draws: np.ndarray) -> np.ndarray:
         stars = [(_ALONE, 1)]

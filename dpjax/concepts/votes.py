@@ -13,11 +13,12 @@ from jax.tree_util import register_dataclass
 from dpjax.concepts import outside
 from dpjax.concepts.elements import elements, mass_of
 from dpjax.concepts.hypothesis import Hypothesis, Rule
+from dpjax.concepts.outside import Outside
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Votes(Hypothesis):
+class Votes(Hypothesis, Outside):
     """k majorities of T hypotheses each: label 1 where more than T / 2 of the members predict 1, so a tie is 0.
 
     concept: the members' encodings, ``uint32[k, T x words]``. zero: ``bool[k]``; True if all members are the all-zero
@@ -38,7 +39,7 @@ class Votes(Hypothesis):
         """``bool[..., k]``: the majority of the members' labels."""
 
         def of_one(members: Any) -> Array:
-            labels = jax.vmap(lambda one: outside.predict(concepts, one, x)[..., 0])(members)
+            labels = jax.vmap(lambda member: outside.predict(concepts, member, x)[..., 0])(members)
             return 2 * jnp.sum(labels, axis=0, dtype=jnp.int32) > labels.shape[0]
 
         return jnp.moveaxis(jax.vmap(of_one)(self.members), 0, -1)
@@ -54,14 +55,14 @@ class Votes(Hypothesis):
 
     def describe_in(self, concepts: Any, rule: Rule | None = None) -> list[str]:
         """The different members' sentences, the most frequent first, with their numbers of votes."""
-        found = []
+        texts = []
         for j in range(len(np.asarray(self.outcome))):
-            own = jax.tree.map(lambda part, j=j: part[j], self.members)
-            each = (jax.tree.map(lambda part, t=t: part[t], own) for t in range(self._rounds))
-            votes = Counter(said for one in each for said in outside.describe(concepts, one, rule))
+            voters = jax.tree.map(lambda part, j=j: part[j], self.members)
+            each = (jax.tree.map(lambda part, t=t: part[t], voters) for t in range(self._rounds))
+            votes = Counter(said for member in each for said in outside.describe(concepts, member, rule))
             listed = "; ".join(f"{count} x [{said}]" for said, count in votes.most_common())
-            found.append(f"majority of {self._rounds}: {listed}" + " (no answer)" * (int(self.outcome[j]) < 0))
-        return found
+            texts.append(f"majority of {self._rounds}: {listed}" + " (no answer)" * (int(self.outcome[j]) < 0))
+        return texts
 
     @property
     def _rounds(self) -> int:

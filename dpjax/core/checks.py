@@ -20,8 +20,12 @@ RAISED = (Exception, SystemExit)
 class InputError(ValueError):
     """Invalid user input. The command line prints the message and exits with status 2.
 
-    name, expected, given, advice: the message says each; or the whole message alone.
+    name, expected, given, advice: the message says each; or the whole message alone. trace: a traceback that the
+    command line prints before it. modules: user modules that must be named by --import.
     """
+
+    trace: str = ""
+    modules: tuple[str, ...] = ()
 
     def __init__(self, name: str, expected: str = "", given: str = "", advice: str = ""):
         given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # memory addresses are noise in a message
@@ -104,19 +108,12 @@ def accuracy(alpha: Any, beta: Any) -> tuple[float, float]:
 
 def instance(name: str, value: Any, kinds: type | tuple[type, ...], advice: str, expected: str | None = None) -> None:
     """InputError for a value of another type; ``expected`` describes the type in the message (default: its name)."""
+    if isinstance(value, type) and not isinstance(value, kinds):
+        raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
     if not isinstance(value, kinds):
         named = expected or " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-        raise InputError(name, named, type(value).__name__, advice)
-
-
-def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
-    """The object, if it has all these members; passing a class instead of an instance gets a message of its own."""
-    if isinstance(value, type):
-        raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
-    if missing := [member for member in wanted if not hasattr(value, member)]:
         given = repr(value) if isinstance(value, int | float | str | None) else type(value).__name__
-        raise InputError(name, f"an object with {', '.join(wanted)}", f"{given} without {missing[0]}", advice)
-    return value
+        raise InputError(name, named, given, advice)
 
 
 def named_arguments(kind: type[_T]) -> type[_T]:

@@ -60,10 +60,10 @@ def _texts(part: Any) -> Iterator[Any]:
         yield from (part.get(key) for key in ("use", "name", "enum"))
         part = list(part.values())
     if isinstance(part, list | tuple):
-        for one in part:
-            yield from _texts(one)
+        for item in part:
+            yield from _texts(item)
 
 
 def _table(data: Any, name: str) -> Mapping[str, Any]:
-    found = data.get(name) if isinstance(data, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    table = data.get(name) if isinstance(data, Mapping) else None
+    return table if isinstance(table, Mapping) else {}

@@ -8,5 +8,5 @@ def cores() -> int:
 
     A quota of a container is none of these: set NPROC to it.
     """
-    given = os.environ.get("NPROC", "")
-    return int(given) if given.isdecimal() and int(given) else len(os.sched_getaffinity(0))
+    nproc = os.environ.get("NPROC", "")
+    return int(nproc) if nproc.isdecimal() and int(nproc) else len(os.sched_getaffinity(0))

@@ -13,11 +13,11 @@ def parse_json(data: bytes | str) -> Any:
     """The value of a JSON text. ValueError for anything else, also for NaN, infinities and text with surrogates."""
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
-        found = json.loads(text, parse_constant=_finite, parse_float=_finite)
-        (json.dumps(found, ensure_ascii=False) if "\\u" in text else text).encode()
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        (json.dumps(value, ensure_ascii=False) if "\\u" in text else text).encode()
     except RecursionError as error:
         raise ValueError("lists in lists, too deep") from error
-    return found
+    return value
 
 
 def sealed(data: Mapping[str, Any]) -> bytes:
@@ -27,17 +27,17 @@ def sealed(data: Mapping[str, Any]) -> bytes:
 
 def unsealed(data: bytes | str) -> dict[str, Any]:
     """The mapping that was `sealed`, or one without a digest. ValueError for anything else."""
-    found = parse_json(data)
-    if not isinstance(found, dict):
-        raise ValueError(f"{type(found).__name__}, no object")
-    if found.pop(_SEAL, digest := _digest(found)) != digest:
+    document = parse_json(data)
+    if not isinstance(document, dict):
+        raise ValueError(f"{type(document).__name__}, no object")
+    if document.pop(_SEAL, digest := _digest(document)) != digest:
         raise ValueError("another content than was written, by the digest at its end")
-    return found
+    return document
 
 
 def _digest(data: Mapping[str, Any]) -> str:
-    own = {name: value for name, value in data.items() if name != _SEAL}
-    return hashlib.sha256(json.dumps(own, sort_keys=True, allow_nan=False).encode()).hexdigest()
+    content = {name: value for name, value in data.items() if name != _SEAL}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def _finite(text: str) -> float:

@@ -43,7 +43,7 @@ def drawn(sample: Sampler) -> Sampler:
             raise InputError("law", "a pytree", type(law).__name__, "decorate it: jax.tree_util.register_dataclass")
         leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]
         x64 = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
-        jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), x64)
+        jaxpr, out = _traced(sample, tree, tuple(jax.typeof(operand) for operand in (*leaves, key)), x64)
         made = draw_p.bind(*leaves, key, law=tree, method=sample.__name__, jaxpr=jaxpr, lanes=())
         return jax.tree.unflatten(out, made)
 
@@ -53,7 +53,7 @@ def drawn(sample: Sampler) -> Sampler:
 @functools.lru_cache(4096)
 def _traced(sample: Sampler, tree: Any, avals: tuple, x64: bool) -> tuple[ClosedJaxpr, Any]:
     """The sampler, traced once per structure of the law, shapes of its leaves and 64-bit mode."""
-    like = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in avals]
+    like = [jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in avals]
 
     def call(*operands: Array) -> Any:
         with jax.enable_x64(x64):
@@ -68,7 +68,7 @@ def sampler_of(jaxpr: ClosedJaxpr, lanes: Lanes) -> Callable:
     """The sampler of a draw, under the vmaps applied to it."""
     call = jaxpr_as_fun(jaxpr)
     for size, batched in reversed(lanes):
-        call = jax.vmap(call, [0 if one else None for one in batched], axis_size=size)
+        call = jax.vmap(call, [0 if mapped else None for mapped in batched], axis_size=size)
 
     def run(*operands: Array) -> Any:
         with jax.enable_x64(True):  # the jaxpr states its own dtypes
@@ -101,9 +101,9 @@ def _draw_batched(operands: Any, dims: Any, *, lanes: Lanes, **how: Any) -> tupl
 
 
 def _in_front(operands: Any, dims: Any) -> tuple[int, list]:
-    size = next(one.shape[dim] for one, dim in zip(operands, dims, strict=True) if dim is not None)
+    size = next(operand.shape[dim] for operand, dim in zip(operands, dims, strict=True) if dim is not None)
     pairs = zip(operands, dims, strict=True)
-    return size, [one if dim is None else jnp.moveaxis(one, dim, 0) for one, dim in pairs]
+    return size, [operand if dim is None else jnp.moveaxis(operand, dim, 0) for operand, dim in pairs]
 
 
 def _draw_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, lanes: Lanes, **_: Any) -> tuple:
@@ -112,10 +112,10 @@ def _draw_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, lanes: Lanes, 
     call = sampler_of(jaxpr, lanes)
 
     def of_moving(*some: Array) -> Any:
-        given = list(primals)
-        for i, one in zip(moving, some, strict=True):
-            given[i] = one
-        return call(*given)
+        operands = list(primals)
+        for i, value in zip(moving, some, strict=True):
+            operands[i] = value
+        return call(*operands)
 
     return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
 

@@ -78,10 +78,10 @@ def _content(path: Path | str, limit: int) -> bytes:
         raise OSError(errno.EINVAL, "no name of a file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, f"{_kind(found)}, no regular file")
-        data, size = bytearray(), found.st_size
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, f"{_kind(status)}, no regular file")
+        data, size = bytearray(), status.st_size
         while size <= limit and (chunk := os.read(descriptor, _CHUNK)):
             data += chunk
             size = max(size, len(data))
@@ -104,9 +104,9 @@ def require_new(path: Path, inputs: Iterable[Path]) -> None:
     """InputError if ``path`` is one of the inputs, under any name or link, or is neither new nor a regular file."""
     if not path.exists():
         return
-    for one in inputs:
-        if one.exists() and path.samefile(one):
-            raise InputError("out", "a file that is not read", f"{path}, which is {one}", "choose another name")
+    for source in inputs:
+        if source.exists() and path.samefile(source):
+            raise InputError("out", "a file that is not read", f"{path}, which is {source}", "choose another name")
     if not path.is_file():
         raise InputError("out", "a new or a regular file", f"{path}, {_kind(path.stat())}", "choose another name")
 
@@ -122,8 +122,8 @@ def names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except NotADirectoryError as error:
-        given, advice = f"{folder}, which is none", "move it away, or choose another directory"
-        raise StoreError("store", "a folder", given, advice) from error
+        actual, advice = f"{folder}, which is none", "move it away, or choose another directory"
+        raise StoreError("store", "a folder", actual, advice) from error
 
 
 def remove_file(path: Path) -> None:

@@ -37,14 +37,14 @@ def host(function: _Function) -> _Function:
         more = {name: read(name, value) for name, value in named.items()}
         try:
             with np.errstate(all="ignore"):
-                found = function(*values, **more)
+                result = function(*values, **more)
         except InputError:
             raise
         except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
             raise _beyond(function, given, named, str(error) or type(error).__name__) from error
-        if _has_nan(found):
+        if _has_nan(result):
             raise _beyond(function, given, named, "no number as the result")
-        return found
+        return result
 
     return checked  # type: ignore[return-value]
 
@@ -113,10 +113,10 @@ def _whole(name: str, value: Any) -> int:
 
 def _array(name: str, value: Any) -> Any:
     try:
-        found = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError):
-        found = np.asarray(None)
-    if found.dtype.kind not in "biuf":
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
         raise InputError(name, "an array of numbers", type(value).__name__, "give a list or array of numbers")
     return value
 
@@ -144,12 +144,12 @@ def _each(parts: tuple, refused: tuple[type, ...], fixed: bool) -> _Reader:
         several = isinstance(value, Iterable) and not isinstance(value, refused)
         if not several or getattr(value, "shape", None) == ():
             raise InputError(name, "a sequence", repr(value), f"give {name} as a list")
-        own = list(value)
-        if fixed and len(own) != len(readers):
-            raise InputError(name, f"{len(readers)} parts", f"{len(own)}", f"give {name} as in the signature")
-        each = readers if fixed else readers * len(own)
-        found = [reader(name, part) if reader else part for reader, part in zip(each, own, strict=False)]
-        return tuple(found) if isinstance(value, tuple) else found
+        items = list(value)
+        if fixed and len(items) != len(readers):
+            raise InputError(name, f"{len(readers)} parts", f"{len(items)}", f"give {name} as in the signature")
+        each = readers if fixed else readers * len(items)
+        checked = [reader(name, part) if reader else part for reader, part in zip(each, items, strict=False)]
+        return tuple(checked) if isinstance(value, tuple) else checked
 
     return read
 

@@ -58,7 +58,7 @@ def table(
     if any(len(row) != len(named) for row in listed):
         raise InputError("rows", f"{len(named)} cells each", "another number", "give a cell for each column")
     stands_out = [*marked] or [False] * len(listed)
-    head = element("tr", *(element("th", one.heading, scope="col", class_=one.kind) for one in named))
+    head = element("tr", *(element("th", column.heading, scope="col", class_=column.kind) for column in named))
     body = [
         element("tr", *(_cell(place, named[place], value) for place, value in enumerate(row)),
                 class_="marked" if mark else None)

@@ -51,26 +51,26 @@ class Whole:
         return self._same(other) - self
 
     def _sum(self, other: "Whole", carry: Array) -> "Whole":
-        found = []
+        words = []
         for left, right in zip(_low_first(self), _low_first(other), strict=True):
             part = left + right
             total = part + carry
             carry = ((part < left) | (total < carry)).astype(jnp.uint64)
-            found.append(total)
-        return _of(found)
+            words.append(total)
+        return _of(words)
 
     def __mul__(self, other: Array | int) -> "Whole":
         if isinstance(other, int):
             digits = [(other >> (64 * i)) & _WORD for i in range(max(1, -(-other.bit_length() // 64)))]
             terms = [(self * jnp.uint64(digit)) << 64 * i for i, digit in enumerate(digits[: len(self.parts)])]
             return sum(terms[1:], start=terms[0])
-        carry, found = jnp.uint64(0), []
+        carry, words = jnp.uint64(0), []
         for part in _low_first(self):
             high, low = _product(part, other)
             total = low + carry
             carry = high + (total < carry).astype(jnp.uint64)
-            found.append(total)
-        return _of(found)
+            words.append(total)
+        return _of(words)
 
     __rmul__ = __mul__
 
@@ -144,9 +144,9 @@ def _of(low_first: list[Array]) -> Whole:
 def _product(left: Array, right: Array) -> tuple[Array, Array]:
     """(high, low) of a product of two ``uint64``."""
     a, b, c, d = left >> 32, left & _HALF, right >> 32, right & _HALF
-    lowest, one, other = b * d, a * d, b * c
-    middle = (lowest >> 32) + (one & _HALF) + (other & _HALF)
-    return a * c + (one >> 32) + (other >> 32) + (middle >> 32), (lowest & _HALF) | (middle << 32)
+    lowest, high_low, low_high = b * d, a * d, b * c
+    middle = (lowest >> 32) + (high_low & _HALF) + (low_high & _HALF)
+    return a * c + (high_low >> 32) + (low_high >> 32) + (middle >> 32), (lowest & _HALF) | (middle << 32)
 
 
 def words_of(value: Any) -> int:
@@ -195,7 +195,7 @@ def on_host(limbs: Any) -> np.ndarray:
 
 def where(condition: Array, left: Any, right: Any) -> Any:
     """``jnp.where``."""
-    return jax.tree.map(lambda one, other: jnp.where(condition, one, other), left, right)
+    return jax.tree.map(lambda if_true, if_false: jnp.where(condition, if_true, if_false), left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
@@ -231,6 +231,6 @@ def stack(parts: Sequence[Any], axis: int = 0) -> Any:
 def sort(values: Any, *carried: Array) -> Any:
     """Sorted along the last axis, with ``carried`` columns in the same order: (values, *carried) if there are some."""
     leaves, kind = jax.tree.flatten(values)
-    found = jax.lax.sort((*leaves, *carried), num_keys=len(leaves))
-    ordered = jax.tree.unflatten(kind, found[: len(leaves)])
-    return (ordered, *found[len(leaves) :]) if carried else ordered
+    columns = jax.lax.sort((*leaves, *carried), num_keys=len(leaves))
+    ordered = jax.tree.unflatten(kind, columns[: len(leaves)])
+    return (ordered, *columns[len(leaves) :]) if carried else ordered

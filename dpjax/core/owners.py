@@ -18,17 +18,17 @@ def is_private(path: Path | str) -> bool:
     user is a member may write.
     """
     try:
-        way = [(one, os.lstat(one)) for one in _way(Path(path).absolute())]
+        way = [(place, os.lstat(place)) for place in _way(Path(path).absolute())]
     except (OSError, ValueError):
         return False
-    for one, found in way:
-        if found.st_uid not in (0, os.geteuid()):
+    for place, status in way:
+        if status.st_uid not in (0, os.geteuid()):
             return False
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             continue
-        others = stat.S_IWOTH if _only_ours(found.st_gid) else stat.S_IWOTH | stat.S_IWGRP
-        sticky = found.st_mode & stat.S_ISVTX and one != way[-1][0]
-        if found.st_mode & others and not sticky:
+        others = stat.S_IWOTH if _only_ours(status.st_gid) else stat.S_IWOTH | stat.S_IWGRP
+        sticky = status.st_mode & stat.S_ISVTX and place != way[-1][0]
+        if status.st_mode & others and not sticky:
             return False
     return True
 
@@ -54,7 +54,7 @@ def _way(path: Path) -> Iterator[Path]:
 def _only_ours(group: int) -> bool:
     """Whether a group is the one that many systems make for each user, with nobody else in it."""
     try:
-        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        user, record = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:
         return False
-    return user.pw_gid == group and found.gr_name == user.pw_name and set(found.gr_mem) <= {user.pw_name}
+    return user.pw_gid == group and record.gr_name == user.pw_name and set(record.gr_mem) <= {user.pw_name}

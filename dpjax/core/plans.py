@@ -131,17 +131,17 @@ def require_leaves(plan: Any, name: str = "plan", kind: Any = None) -> None:
         dtype = getattr(leaf, "dtype", None)
         traced = isinstance(leaf, jax.core.Tracer)
         if traced or (dtype not in NARROW and not _is_widened(leaf)):
-            given = "a traced array" if traced else f"{leaf!r} ({dtype or type(leaf).__name__})"
+            actual = "a traced array" if traced else f"{leaf!r} ({dtype or type(leaf).__name__})"
             advice = "round on the host: dpjax.core.plans.down for budgets, up for scales, whole for counts"
-            raise InputError(name, "float32, int32, uint32 or bool", given, advice)
+            raise InputError(name, "float32, int32, uint32 or bool", actual, advice)
         values: Any = np.asarray(leaf)
         fits = bool(np.all(np.isfinite(values)))
         for part in ranges:
             fits = fits and values.shape == () and values.dtype.kind in part.kinds and _inside(values.item(), part)
         if not fits:
             expected = ranges[0].expected if ranges else "finite numbers"
-            given = str(values) if values.size < 8 else f"{dtype}{values.shape}"
-            raise InputError(name, expected, given, "make the plan with the method plan, or correct this number")
+            actual = str(values) if values.size < 8 else f"{dtype}{values.shape}"
+            raise InputError(name, expected, actual, "make the plan with the method plan, or correct this number")
 
 
 def _is_widened(leaf: Any) -> bool:
@@ -184,11 +184,11 @@ def up(value: float) -> np.float32:
 
 def whole(value: int) -> np.int32:
     """A count as ``int32``."""
-    found = int(value)
-    if not -(2**31) <= found < 2**31:
+    count = int(value)
+    if not -(2**31) <= count < 2**31:
         advice = "raise epsilon, alpha or beta, or set the number yourself where the learner has an argument for it"
-        raise InputError("rows or draws of the plan", "fewer than 2^31", str(found), advice)
-    return np.int32(found)
+        raise InputError("rows or draws of the plan", "fewer than 2^31", str(count), advice)
+    return np.int32(count)
 
 
 def bucket(size: int) -> int:
@@ -206,8 +206,8 @@ def bucket(size: int) -> int:
 def stack_plans(plans: Sequence[Any]) -> Any:
     """Stacks plans of one structure into one plan with a leading axis on each leaf, for ``vmap`` over budgets."""
     if not isinstance(plans, Sequence) or not plans:
-        given = "none" if isinstance(plans, Sequence) else type(plans).__name__
-        raise InputError("plans", "a list of one or more plans", given, "write stack_plans([plan, another])")
+        actual = "none" if isinstance(plans, Sequence) else type(plans).__name__
+        raise InputError("plans", "a list of one or more plans", actual, "write stack_plans([plan, another])")
     structures = {jax.tree.structure(plan) for plan in plans}
     if len(structures) != 1:
         raise InputError(

@@ -59,7 +59,7 @@ def retry(
                 raise InputError(name, f"a state of the structure {same}", structure, "return it like the first state")
             return jax.tree.leaves(made)
 
-        types = [(one.shape, one.dtype) for one in moving]
+        types = [(array.shape, array.dtype) for array in moving]
         advice = "return the shapes and dtypes of the first state, or begin with those: 0.0 in place of 0, for example"
         return _closed(name, on_leaves, [*fixed, *moving], types, advice)
 
@@ -77,10 +77,10 @@ def retry(
 def _closed(name: str, function: Callable, given: list[Array], wanted: list[tuple], advice: str) -> ClosedJaxpr:
     """The traced function; InputError if it uses traced values besides its arguments, or returns other types."""
     jaxpr = jax.make_jaxpr(function)(*given)
-    if any(isinstance(one, Tracer) for one in jaxpr.consts):
+    if any(isinstance(constant, Tracer) for constant in jaxpr.consts):
         needed = "a function of its arguments alone"
         raise InputError(name, needed, "a closure over traced values", "put them into `given`, or into the state")
-    types = [(one.shape, one.dtype) for one in jaxpr.out_avals]
+    types = [(aval.shape, aval.dtype) for aval in jaxpr.out_avals]
     if types != wanted:
         raise InputError(name, _listed(wanted), _listed(types), advice)
     return lowered(jaxpr)
@@ -110,15 +110,15 @@ def _many(
     given: list[Array], state: list[Array], attempt: Callable, improve: Callable, done: Callable, *,
     size: int, shared: tuple[bool, ...],
 ) -> list[Array]:  # fmt: skip
-    axes = [None if one else 0 for one in shared]
+    axes = [None if common else 0 for common in shared]
     if size == 0:
         return state
     if size < _FEW:
-        lanes = [part for part, one in zip(given, shared, strict=True) if not one]
+        lanes = [part for part, common in zip(given, shared, strict=True) if not common]
 
         def lane(own: tuple[list[Array], list[Array]]) -> list[Array]:
             parts = iter(own[0])
-            every = [part if one else next(parts) for part, one in zip(given, shared, strict=True)]
+            every = [part if common else next(parts) for part, common in zip(given, shared, strict=True)]
             return _alone(every, own[1], attempt, improve, done)
 
         return jax.lax.map(lane, (lanes, state))
@@ -130,7 +130,7 @@ def _many(
         state, left = carry
         lanes = jnp.nonzero(left, size=group, fill_value=size)[0]  # beyond the last lane if fewer are left
         at = jnp.minimum(lanes, size - 1)
-        own = [part if one else part[at] for part, one in zip(given, shared, strict=True)]
+        own = [part if common else part[at] for part, common in zip(given, shared, strict=True)]
         made = jax.vmap(again, (axes, 0))(own, [part[at] for part in state])
         state = [part.at[lanes].set(new, mode="drop") for part, new in zip(state, made, strict=True)]
         return state, left.at[lanes].set(~jax.vmap(done)(*made)[0], mode="drop")
@@ -143,7 +143,7 @@ def _many(
 
 def _batched(operands: Any, dims: Any, *, fixed: int, lanes: int | None, shared: tuple[bool, ...], **how: Any) -> Any:
     """One more vmap; lanes of lanes are lanes."""
-    size = next(one.shape[dim] for one, dim in zip(operands, dims, strict=True) if dim is not None)
+    size = next(operand.shape[dim] for operand, dim in zip(operands, dims, strict=True) if dim is not None)
     was = (*shared, *(lanes is None for _ in operands[fixed:]))  # whether an operand has no axis of lanes yet
     stays = [kept and dim is None and place < fixed for place, (kept, dim) in enumerate(zip(was, dims, strict=True))]
 
@@ -162,12 +162,12 @@ def _batched(operands: Any, dims: Any, *, fixed: int, lanes: int | None, shared:
         *flat, fixed=fixed, lanes=size * (1 if lanes is None else lanes), shared=tuple(stays[:fixed]), **how
     )
     if lanes is not None:
-        made = [one.reshape(size, lanes, *one.shape[1:]) for one in made]
+        made = [leaf.reshape(size, lanes, *leaf.shape[1:]) for leaf in made]
     return made, [0] * len(made)
 
 
 def _shapes(*operands: Any, fixed: int, **_: Any) -> list:
-    return [one.update(weak_type=False) for one in operands[fixed:]]
+    return [aval.update(weak_type=False) for aval in operands[fixed:]]
 
 
 retry_p.def_impl(lambda *operands, **how: jax.jit(partial(_run, **how))(*operands))

@@ -19,8 +19,8 @@ def check(kind: type[Document], what: str, data: Any, advice: str) -> None:
         kind.model_validate(data)
     except ValidationError as error:
         first: Any = error.errors()[0]
-        given, missing = first["input"], first["type"] == "missing"
-        shown = f"a {type(given).__name__}" if isinstance(given, dict | list) else repr(given)[:60]
+        value, missing = first["input"], first["type"] == "missing"
+        shown = f"a {type(value).__name__}" if isinstance(value, dict | list) else repr(value)[:60]
         expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
         expected, shown = ("a value", "none") if missing else (expected, shown)
         raise InputError(".".join([what, *map(str, first["loc"])]), expected, shown, advice) from error

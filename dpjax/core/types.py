@@ -111,7 +111,7 @@ def _as_pytree(kind: type, *names: str) -> None:
         vars(made).update(zip(names, leaves, strict=True))
         return made
 
-    register_pytree_with_keys(kind, lambda one: ([(GetAttrKey(k), getattr(one, k)) for k in names], None), rebuilt)
+    register_pytree_with_keys(kind, lambda tree: ([(GetAttrKey(k), getattr(tree, k)) for k in names], None), rebuilt)
 
 
 _as_pytree(Privacy, "epsilon", "delta")

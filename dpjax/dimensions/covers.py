@@ -35,7 +35,7 @@ class Cover:
             for turns, path in _paths(self.tree)
             for row in range(len(table))
         }
-        return wanted <= {one for tree in self.labelled for one in _paths(tree)}
+        return wanted <= {sequence for tree in self.labelled for sequence in _paths(tree)}
 
 
 def _paths(tree: tuple) -> list[tuple[tuple[int, ...], tuple]]:
@@ -65,12 +65,12 @@ def _covers(table: np.ndarray, rows: np.ndarray, tree: InputTree) -> list[tuple]
     labels = table[rows, tree[0]]
     if len(tree) == 1:
         return [(int(label),) for label in np.unique(labels)]
-    found = []
+    covers = []
     for label in np.unique(labels):
         sides = [_covers(table, rows[labels == label], below) for below in tree[1:]]
         for i in range(max(map(len, sides))):
-            found.append((int(label), *(side[min(i, len(side) - 1)] for side in sides)))
-    return found
+            covers.append((int(label), *(side[min(i, len(side) - 1)] for side in sides)))
+    return covers
 
 
 def _require_tree(tree: InputTree, elements: int) -> None:
@@ -107,8 +107,8 @@ def zero_cover_bound(matrix, depth: int, seconds: float | None = None) -> Dimens
     try:
         columns = [column for _, column in informative(table, clock)]
         with deep_recursion(min(depth, len(table)) + 64):
-            found = _bound(columns, (1 << len(table)) - 1, depth, known, clock)
-        return Dimension(f"0-cover bound at depth {depth}", found, found, None, clock.seconds)
+            bound = _bound(columns, (1 << len(table)) - 1, depth, known, clock)
+        return Dimension(f"0-cover bound at depth {depth}", bound, bound, None, clock.seconds)
     except TimeIsUp:
         most = sauer_bound(depth, len(table).bit_length() - 1, int(table.max(initial=0)))
         return Dimension(f"0-cover bound at depth {depth}", 1, most, None, clock.seconds)

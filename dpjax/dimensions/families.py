@@ -124,10 +124,10 @@ def independent_bits(bits: int, most: int, elements: int | None = None) -> np.nd
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 7.2.
     """
     checks.integer("bits", bits, 1, 32)
-    one = points(most * (bits + 1) if elements is None else elements, checks.integer("most", most, 1))
-    _require_size(len(one) ** bits, one.shape[1])
+    bit_class = points(most * (bits + 1) if elements is None else elements, checks.integer("most", most, 1))
+    _require_size(len(bit_class) ** bits, bit_class.shape[1])
     weights = 1 << np.arange(bits)
-    return np.array([weights @ np.array(rows) for rows in product(one, repeat=bits)])
+    return np.array([weights @ np.array(rows) for rows in product(bit_class, repeat=bits)])
 
 
 def bit(matrix, number: int) -> np.ndarray:

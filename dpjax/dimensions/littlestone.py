@@ -112,15 +112,15 @@ class Search:
 
         children: ascending by size. The smaller child of a pair is asked first, the largest of many children.
         """
-        found: list[int] = []
+        deep: list[int] = []
         if len(children) > 2:  # of two children, `at_least` looks at the clock
             self._clock.tick()
         for number, child in enumerate(children if len(children) == 2 else reversed(children)):
             if self.at_least(child, depth, splits):
-                found.append(child)
-                if len(found) == 2:
-                    return tuple(sorted(found, key=int.bit_count))
-            elif len(children) - number + len(found) < 3:
+                deep.append(child)
+                if len(deep) == 2:
+                    return tuple(sorted(deep, key=int.bit_count))
+            elif len(children) - number + len(deep) < 3:
                 break
         return ()
 
@@ -180,4 +180,4 @@ def _children(rows: int, parts: Parts) -> Parts:
         if not (few and many):
             return ()
         return (low, high) if few < many or (few == many and low < high) else (high, low)
-    return tuple(sorted([child for part in parts if (child := rows & part)], key=lambda one: (one.bit_count(), one)))
+    return tuple(sorted([child for part in parts if (child := rows & part)], key=lambda bits: (bits.bit_count(), bits)))

@@ -26,22 +26,22 @@ def bitset(flags: np.ndarray) -> int:
 
 def bitsets(table: np.ndarray, clock: Clock) -> list[int]:
     """The sets of the true entries of each row of ``bool[m, N]``."""
-    found: list[int] = []
+    sets: list[int] = []
     for start in range(0, len(table), _BLOCK):
         clock.tick()
         packed = np.packbits(np.ascontiguousarray(table[start : start + _BLOCK]), axis=1, bitorder="little")
-        found += [int.from_bytes(row.tobytes(), "little") for row in packed]
-    return found
+        sets += [int.from_bytes(row.tobytes(), "little") for row in packed]
+    return sets
 
 
 def members(bits: int) -> list[int]:
     """The positions in a bitset, ascending."""
-    found = []
+    positions = []
     while bits:
         lowest = bits & -bits
-        found.append(lowest.bit_length() - 1)
+        positions.append(lowest.bit_length() - 1)
         bits ^= lowest
-    return found
+    return positions
 
 
 def cells(column: np.ndarray) -> Cells:

@@ -70,15 +70,15 @@ class LongestSequence:
         """The length of the longest sequence from a state; ``chosen`` led there."""
         if len(chosen) > len(self.best):
             self.best = chosen
-        if (found := self._lengths.get(state)) is None:
+        if (length := self._lengths.get(state)) is None:
             self._clock.tick()
-            found = 0
+            length = 0
             for pair, after in self._pairs(state):
-                if 1 + min(map(int.bit_count, after)) <= found:
+                if 1 + min(map(int.bit_count, after)) <= length:
                     break
-                found = max(found, 1 + self._length(after, (*chosen, pair)))
-            self._lengths[state] = found
-        return found
+                length = max(length, 1 + self._length(after, (*chosen, pair)))
+            self._lengths[state] = length
+        return length
 
     def _pairs(self, state: State) -> list[tuple[Pair, State]]:
         """The pairs and the states after them, the largest state first.
@@ -92,19 +92,19 @@ class LongestSequence:
             kept = {c: points & self._keep(x, c) for c in members(rows & self._holders[x])}
             for c in _largest(kept):
                 of_row.setdefault(c, {})[x] = rows & ~self._holders[x]
-        found: dict[State, Pair] = {}
+        reached: dict[State, Pair] = {}
         for c, kept in of_row.items():
             for x in _largest(kept):
-                found.setdefault(self._useful(kept[x], points & self._keep(x, c)), (x, c))
+                reached.setdefault(self._useful(kept[x], points & self._keep(x, c)), (x, c))
         return sorted(
-            ((pair, after) for after, pair in found.items()), key=lambda one: -min(map(int.bit_count, one[1]))
+            ((pair, after) for after, pair in reached.items()), key=lambda entry: -min(map(int.bit_count, entry[1]))
         )
 
     def _walk(self, state: State, length: int) -> tuple[Pair, ...]:
         """A sequence of the length that the table has for the state."""
         chosen: list[Pair] = []
         for left in range(length, 0, -1):
-            pair, state = next(one for one in self._pairs(state) if self._lengths.get(one[1], -1) == left - 1)
+            pair, state = next(entry for entry in self._pairs(state) if self._lengths.get(entry[1], -1) == left - 1)
             chosen.append(pair)
         return tuple(chosen)
 

@@ -29,12 +29,12 @@ def natarajan(labels: tuple[int, ...]) -> list[Grouping]:
 
 def bits(labels: tuple[int, ...]) -> list[Grouping]:
     """Psi^bin: bit i of the label, for each i; bit 0 is the least significant one."""
-    found: list[Grouping] = []
+    partitions: list[Grouping] = []
     for i in range(max(labels).bit_length()):
         ones = frozenset(label for label in labels if label >> i & 1)
         if ones and len(ones) < len(labels):
-            found.append((frozenset(labels) - ones, ones))
-    return found
+            partitions.append((frozenset(labels) - ones, ones))
+    return partitions
 
 
 def bipartitions(labels: tuple[int, ...]) -> list[Grouping]:
@@ -48,26 +48,28 @@ def bipartitions(labels: tuple[int, ...]) -> list[Grouping]:
             f"{len(labels)}, which have 2^{len(labels) - 1} maps", "take the family `natarajan` or `bits`",
         )  # fmt: skip
     first, rest = labels[0], labels[1:]
-    found: list[Grouping] = []
+    partitions: list[Grouping] = []
     for chosen in range(1, 1 << len(rest)):
         ones = frozenset(label for i, label in enumerate(rest) if chosen >> i & 1)
-        found.append((frozenset([first, *rest]) - ones, ones))
-    return found
+        partitions.append((frozenset([first, *rest]) - ones, ones))
+    return partitions
 
 
 def groupings(family: Family, labels: tuple[int, ...]) -> list[Grouping]:
     """What a family makes of labels; InputError unless these are tuples of disjoint frozensets."""
-    found = family(labels) if callable(family) else None
-    if not isinstance(found, list | tuple):
-        given = repr(family) if found is None and not callable(family) else f"{type(found).__name__} for {labels[:8]}"
-        raise InputError("family", _EXPECTED, given, _ADVICE)
-    for grouping in found:
-        if not isinstance(grouping, tuple) or not all(isinstance(one, frozenset) for one in grouping):
+    answer = family(labels) if callable(family) else None
+    if not isinstance(answer, list | tuple):
+        actual = (
+            repr(family) if answer is None and not callable(family) else f"{type(answer).__name__} for {labels[:8]}"
+        )
+        raise InputError("family", _EXPECTED, actual, _ADVICE)
+    for grouping in answer:
+        if not isinstance(grouping, tuple) or not all(isinstance(part, frozenset) for part in grouping):
             raise InputError("family", _EXPECTED, f"the grouping {grouping!r}"[:120], _ADVICE)
         if len(frozenset().union(*grouping)) < sum(map(len, grouping)):
-            given = f"{str(tuple(map(sorted, grouping)))[:120]} for the labels {labels[:8]}"
-            raise InputError("family", "groupings of disjoint sets", given, "let every label be in one set at most")
-    return list(found)
+            actual = f"{str(tuple(map(sorted, grouping)))[:120]} for the labels {labels[:8]}"
+            raise InputError("family", "groupings of disjoint sets", actual, "let every label be in one set at most")
+    return list(answer)
 
 
 _EXPECTED = "a function from a tuple of labels to a list of groupings, tuples of frozensets of labels"
@@ -78,10 +80,10 @@ def maps(family: Family, labels: tuple[int, ...], clock: Clock) -> Iterator[Side
     """All maps of a family on some labels, one for each pair of sets of a grouping."""
     for grouping in groupings(family, labels) if len(labels) > 1 else []:
         clock.tick()
-        for first, one in enumerate(grouping):
+        for first, zeros in enumerate(grouping):
             clock.tick()
-            for other in grouping[first + 1 :]:
-                yield one, other
+            for ones in grouping[first + 1 :]:
+                yield zeros, ones
 
 
 def splits(
@@ -96,7 +98,7 @@ def splits(
         rows_of = dict(column)
         for grouping in known[labels]:
             clock.tick()
-            yield point, grouping, tuple([side(rows_of, one) for one in grouping])
+            yield point, grouping, tuple([side(rows_of, group) for group in grouping])
 
 
 def pairs(

@@ -76,15 +76,15 @@ class _Search:
 
     def _children(self, rows: int) -> list[tuple[int, int, int, int, int]]:
         """(bound, its children, the splitter) of each way to split the rows, the largest bound first."""
-        found: dict[tuple[int, int], tuple[int, int, int, int, int]] = {}
+        candidates: dict[tuple[int, int], tuple[int, int, int, int, int]] = {}
         for number, (low, high) in enumerate(self._names):
             if not number & 255:
                 self._clock.tick()
             zeros, ones = rows & low, rows & high
             key = (min(zeros, ones), max(zeros, ones))
-            if zeros and ones and key not in found:
-                found[key] = (self.unit + (self.bound(zeros) + self.bound(ones)) // 2, zeros, ones, low, high)
-        return sorted(found.values(), reverse=True)
+            if zeros and ones and key not in candidates:
+                candidates[key] = (self.unit + (self.bound(zeros) + self.bound(ones)) // 2, zeros, ones, low, high)
+        return sorted(candidates.values(), reverse=True)
 
     def depth(self, rows: int) -> int:
         """The largest expected depth of a tree that the rows shatter."""
@@ -121,7 +121,7 @@ class _Search:
         alive = [(low, high) for low, high in (self._names if names is None else names) if rows & low and rows & high]
         if not alive:
             return _leaf(rows)
-        low, high = max(alive, key=lambda one: min((rows & one[0]).bit_count(), (rows & one[1]).bit_count()))
+        low, high = max(alive, key=lambda pair: min((rows & pair[0]).bit_count(), (rows & pair[1]).bit_count()))
         return self._node((rows & low, rows & high), (low, high), lambda part: self.balanced(part, alive))
 
     def _node(self, parts, names, below) -> ShatteredTree:

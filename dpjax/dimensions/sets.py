@@ -46,11 +46,11 @@ def dual_vc_dimension(matrix, seconds: float | None = None) -> Dimension:
     clock = Clock(seconds)
     table = binary_matrix(matrix).T
     if not len(table):
-        given, advice = f"shape {table.T.shape}", "give a column for each domain element"
-        raise InputError("class matrix", "at least one column", given, advice)
+        actual, advice = f"shape {table.T.shape}", "give a column for each domain element"
+        raise InputError("class matrix", "at least one column", actual, advice)
     kept = first_rows(table)
-    found = _dimension(binary_matrix(table[kept]), natarajan, clock, "dual VC dimension")
-    return found.in_rows(kept)
+    dimension = _dimension(binary_matrix(table[kept]), natarajan, clock, "dual VC dimension")
+    return dimension.in_rows(kept)
 
 
 def psi_dimension(matrix, family: Family, seconds: float | None = None) -> Dimension:
@@ -89,8 +89,8 @@ class _Search:
         useful: list[tuple[Option, Parts]] = []
         for start in range(0, len(options), _BLOCK):
             self._clock.tick()
-            found = ((option, self._halves(parts, option, len(chosen))) for option in options[start : start + _BLOCK])
-            useful += [(option, halves) for option, halves in found if halves]
+            halved = ((option, self._halves(parts, option, len(chosen))) for option in options[start : start + _BLOCK])
+            useful += [(option, halves) for option, halves in halved if halves]
         for number, (option, halves) in enumerate(useful):
             later = [other for other, _ in useful[number + 1 :] if other.point != option.point]
             if len(chosen) + len(useful) - number <= len(self.best):
@@ -114,7 +114,9 @@ class _Search:
     def witness(self) -> ShatteredSet:
         """The points, maps and rows of the best set."""
         rows = tuple((part & -part).bit_length() - 1 for part in self._parts)
-        return ShatteredSet(tuple(one.point for one in self.best), tuple(one.map for one in self.best), rows)
+        return ShatteredSet(
+            tuple(option.point for option in self.best), tuple(option.map for option in self.best), rows
+        )
 
 
 def _options(table: np.ndarray, family: Family, clock: Clock) -> list[Option]:
@@ -123,8 +125,10 @@ def _options(table: np.ndarray, family: Family, clock: Clock) -> list[Option]:
     columns = ((point, column) for point, column in enumerate(columns_of(table, clock)) if len(column) > 1)
     for point, map_, (zeros, ones) in pairs(columns, family, clock):
         of_point.setdefault(point, []).append(Option(zeros, ones, point, map_))
-    found: dict[object, list[Option]] = {}
+    kept: dict[object, list[Option]] = {}
     for point, options in of_point.items():
-        found.setdefault(frozenset(options[0][:2]) if len(options) == 1 else point, options)
-    balanced = sorted(found.values(), key=lambda one: -max(min(o.zeros.bit_count(), o.ones.bit_count()) for o in one))
+        kept.setdefault(frozenset(options[0][:2]) if len(options) == 1 else point, options)
+    balanced = sorted(
+        kept.values(), key=lambda group: -max(min(o.zeros.bit_count(), o.ones.bit_count()) for o in group)
+    )
     return [option for options in balanced for option in options]

@@ -58,8 +58,8 @@ def subset_tables(matrix, depth: int = 0) -> SubsetTables:
     sets = np.arange(1 << rows, dtype=np.uint32)
     littlestone = _littlestone(sets, np.unique(ones))
     prediction, irreducible = np.zeros(len(sets), np.uint32), np.ones(len(sets), bool)
-    for x, one in enumerate(ones):
-        low, high = littlestone[sets & ~one], littlestone[sets & one]
+    for x, bits in enumerate(ones):
+        low, high = littlestone[sets & ~bits], littlestone[sets & bits]
         prediction |= (high > low).astype(np.uint32) << np.uint32(x)
         irreducible &= np.maximum(low, high) == littlestone
     reduced, query = _trees(sets, littlestone, ones, depth)
@@ -69,14 +69,14 @@ def subset_tables(matrix, depth: int = 0) -> SubsetTables:
 def _littlestone(sets: np.ndarray, ones: np.ndarray) -> np.ndarray:
     """Level by level: a set has dimension t or more if some element splits it into two sets of t - 1 or more."""
     reached = sets != 0
-    found = reached.astype(np.int8) - np.int8(1)
+    dimensions = reached.astype(np.int8) - np.int8(1)
     while reached.any():
         deeper = np.zeros(len(sets), bool)
-        for one in ones:
-            deeper |= reached[sets & one] & reached[sets & ~one]
-        found += deeper
+        for bits in ones:
+            deeper |= reached[sets & bits] & reached[sets & ~bits]
+        dimensions += deeper
         reached = deeper
-    return found
+    return dimensions
 
 
 def _trees(sets: np.ndarray, littlestone: np.ndarray, ones: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
@@ -84,8 +84,8 @@ def _trees(sets: np.ndarray, littlestone: np.ndarray, ones: np.ndarray, depth: i
     query = [np.full(len(sets), SubsetTables.STOP, np.int8)]
     for _ in range(depth):
         best, root = reduced[-1].copy(), np.full(len(sets), SubsetTables.LESS, np.int8)
-        for x, one in enumerate(ones):
-            largest = np.maximum(reduced[-1][sets & ~one], reduced[-1][sets & one])
+        for x, bits in enumerate(ones):
+            largest = np.maximum(reduced[-1][sets & ~bits], reduced[-1][sets & bits])
             better = largest < best
             best[better], root[better] = largest[better], x
         root[best == littlestone] = SubsetTables.STOP

@@ -47,7 +47,7 @@ def _binary(table: np.ndarray, seconds: float | None) -> Iterator[Dimension]:
 def _multiclass(table: np.ndarray, seconds: float | None) -> Iterator[Dimension]:
     most = len(table).bit_length() - 1
     labels = [len(np.unique(column)) for column in table.T]
-    if (count := sum(comb(one, 2) for one in labels)) <= _MOST_MAPS:
+    if (count := sum(comb(size, 2) for size in labels)) <= _MOST_MAPS:
         yield psi_dimension(table, psi.natarajan, seconds).named("Natarajan dimension")
     else:
         yield _left_out("Natarajan dimension", most, f"{count} pairs of labels, more than {_MOST_MAPS}")
@@ -56,18 +56,18 @@ def _multiclass(table: np.ndarray, seconds: float | None) -> Iterator[Dimension]
     if max(labels) > psi.MOST_LABELS:
         reason = f"{max(labels)} labels at one domain element, more than {psi.MOST_LABELS}"
         yield _left_out(name, most, reason)
-    elif (count := sum((1 << one - 1) - 1 for one in labels)) > _MOST_MAPS:
+    elif (count := sum((1 << size - 1) - 1 for size in labels)) > _MOST_MAPS:
         yield _left_out(name, most, f"{count} maps of labels, more than {_MOST_MAPS}")
     else:
         yield psi_littlestone_dimension(table, psi.bipartitions, seconds).named(name)
-    found = uniform_psi_littlestone_dimension(table, psi.bits, seconds)
-    yield found.named("uniform Psi^bin-Littlestone dimension")
+    result = uniform_psi_littlestone_dimension(table, psi.bits, seconds)
+    yield result.named("uniform Psi^bin-Littlestone dimension")
     for number in range(int(table.max()).bit_length()):
         part = table >> number & 1
         rows = first_rows(part)
         for dimension in (littlestone_dimension, vc_dimension):
-            found = dimension(part[rows], seconds).in_rows(rows)
-            yield found.named(f"{found.name} of bit {number}")
+            result = dimension(part[rows], seconds).in_rows(rows)
+            yield result.named(f"{result.name} of bit {number}")
 
 
 def _left_out(name: str, most: int, reason: str) -> Dimension:

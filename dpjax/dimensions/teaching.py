@@ -28,12 +28,12 @@ def teaching_dimension(matrix, seconds: float | None = None) -> Dimension:
             sets.append(_smallest(_differences(table, row, everybody, clock), clock))
     except TimeIsUp:
         pass
-    known = [len(found) for found in sets]
+    known = [len(points) for points in sets]
     every = tuple(range(table.shape[1]))
     for row in everybody[len(sets) :]:
         sets.append(every if clock.late else _greedy(table, row, everybody))
     hardest = int(np.argmax(known)) if known else 0
-    least, most = max(known, default=0), max(len(found) for found in sets)
+    least, most = max(known, default=0), max(len(points) for points in sets)
     hard = ((hardest, *(row for row in everybody if row != hardest)), least)
     return Dimension("teaching dimension", least, most, TeachingSets(tuple(sets), None, hard), clock.seconds)
 
@@ -55,9 +55,9 @@ def recursive_teaching_dimension(matrix, seconds: float | None = None) -> Dimens
     try:
         while left:
             easy = {
-                row: found
+                row: points
                 for row in left
-                if (found := _few(_differences(table, row, left, clock), size, clock)) is not None
+                if (points := _few(_differences(table, row, left, clock), size, clock)) is not None
             }
             if easy:
                 sets |= easy
@@ -80,9 +80,9 @@ def recursive_teaching_dimension(matrix, seconds: float | None = None) -> Dimens
 def _differences(table: np.ndarray, row: int, others: list[int], clock: Clock) -> list[int]:
     """The sets of points on which other rows differ from a row, without supersets, the smallest first."""
     others = [other for other in others if other != row]
-    found = sorted(set(bitsets(table[others] != table[row], clock)), key=int.bit_count)
+    differences = sorted(set(bitsets(table[others] != table[row], clock)), key=int.bit_count)
     kept: list[int] = []
-    for points in found:
+    for points in differences:
         clock.tick()
         if not any(smaller & ~points == 0 for smaller in kept):
             kept.append(points)
@@ -92,16 +92,16 @@ def _differences(table: np.ndarray, row: int, others: list[int], clock: Clock) -
 def _smallest(sets: list[int], clock: Clock) -> tuple[int, ...]:
     """A smallest set of points that meets all the sets."""
     size = _disjoint(sets)
-    while (found := _few(sets, size, clock)) is None:
+    while (points := _few(sets, size, clock)) is None:
         size += 1
-    return found
+    return points
 
 
 def _few(sets: list[int], size: int, clock: Clock) -> tuple[int, ...] | None:
     """At most ``size`` points that meet all the sets, or None if there are none."""
     with deep_recursion(size + 64):
-        found = _hitting(sets, size, clock)
-    return None if found is None else tuple(reversed(found))
+        points = _hitting(sets, size, clock)
+    return None if points is None else tuple(reversed(points))
 
 
 def _hitting(sets: list[int], size: int, clock: Clock) -> list[int] | None:
@@ -112,7 +112,7 @@ def _hitting(sets: list[int], size: int, clock: Clock) -> list[int] | None:
     if _disjoint(sets) > size:
         return None
     for point in members(sets[0]):
-        rest = _hitting([one for one in sets if not one >> point & 1], size - 1, clock)
+        rest = _hitting([subset for subset in sets if not subset >> point & 1], size - 1, clock)
         if rest is not None:
             rest.append(point)
             return rest
@@ -122,9 +122,9 @@ def _hitting(sets: list[int], size: int, clock: Clock) -> list[int] | None:
 def _disjoint(sets: list[int]) -> int:
     """A number of pairwise disjoint sets: as many points are needed."""
     seen = count = 0
-    for one in sets:
-        if not one & seen:
-            seen |= one
+    for subset in sets:
+        if not subset & seen:
+            seen |= subset
             count += 1
     return count
 

@@ -24,7 +24,9 @@ def uniform_psi_littlestone_dimension(matrix, family: Family, seconds: float | N
     table = class_matrix(matrix)
     try:
         columns = dict(informative(table, clock))
-        choices = list(maps(family, tuple(sorted({label for one in columns.values() for label, _ in one})), clock))
+        choices = list(
+            maps(family, tuple(sorted({label for column in columns.values() for label, _ in column})), clock)
+        )
         search = _Search(_separated(columns, choices, clock), clock)
     except TimeIsUp:
         most = len(table).bit_length() - 1
@@ -47,15 +49,15 @@ def uniform_psi_littlestone_dimension(matrix, family: Family, seconds: float | N
 
 def _separated(columns: dict[int, Cells], choices: list[Sides], clock: Clock) -> list[dict[tuple[int, int], int]]:
     """For each map the pairs of sets of rows that it separates at some domain element, and the element."""
-    found: list[dict[tuple[int, int], int]] = [{} for _ in choices]
+    separations: list[dict[tuple[int, int], int]] = [{} for _ in choices]
     for point, column in columns.items():
         rows_of = dict(column)
-        for separated, (zeros, ones) in zip(found, choices, strict=True):
+        for separated, (zeros, ones) in zip(separations, choices, strict=True):
             clock.tick()
             low, high = side(rows_of, zeros), side(rows_of, ones)
             if low and high:
                 separated.setdefault((low, high), point)
-    return found
+    return separations
 
 
 class _Search:
@@ -72,11 +74,11 @@ class _Search:
             return rows != 0
         if rows.bit_count() < 1 << len(levels):
             return False
-        found = self._known.get((rows, levels))
-        if found is None:
+        shattered = self._known.get((rows, levels))
+        if shattered is None:
             self._clock.tick()
-            found = self._known[rows, levels] = self._splits(rows, levels)
-        return found
+            shattered = self._known[rows, levels] = self._splits(rows, levels)
+        return shattered
 
     def _splits(self, rows: int, levels: Levels) -> bool:
         below, least = levels[1:], 1 << len(levels) - 1

@@ -82,22 +82,22 @@ class ShatteredTree:
 
     def nodes(self) -> list[tuple["ShatteredTree", tuple[int, ...]]]:
         """(node, numbers of its children in this list) of each node, level by level; number 0 is the root."""
-        found: list[tuple[ShatteredTree, tuple[int, ...]]] = []
+        listed: list[tuple[ShatteredTree, tuple[int, ...]]] = []
         trees = [self]
         for node in trees:  # grows while it is read
-            found.append((node, tuple(range(len(trees), len(trees) + len(node.children or ())))))
+            listed.append((node, tuple(range(len(trees), len(trees) + len(node.children or ())))))
             trees += node.children or ()
-        return found
+        return listed
 
     @property
     def depths(self) -> Counter[int]:
         """The number of leaves of each depth."""
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         level, depth = [self], 0
         while level:
-            found[depth] = sum(node.children is None for node in level)
+            counts[depth] = sum(node.children is None for node in level)
             level, depth = [child for node in level for child in node.children or ()], depth + 1
-        return +found
+        return +counts
 
     def holds(self, matrix) -> bool:
         """Whether the row of each leaf realizes the leaf's path."""
@@ -188,7 +188,7 @@ class TeachingSets:
     hard: tuple[tuple[int, ...], int]
 
     def __str__(self) -> str:
-        row = max(range(len(self.sets)), key=lambda one: len(self.sets[one]))
+        row = max(range(len(self.sets)), key=lambda number: len(self.sets[number]))
         return f"row {row} identified by {_listed('points', self.sets[row])}"
 
     def holds(self, matrix) -> bool:

@@ -98,8 +98,8 @@ def _target(rule: str, claim: Claim, law: Probabilities, covers: str = "", relat
 def _responses(epsilon: float, delta: float, rounds: int) -> np.ndarray:
     """``rounds`` runs of the worst (epsilon, delta)-private algorithm on a bit, ``float64[2, 4^rounds]``."""
     truth, lie = (1 - delta) * expit(epsilon), (1 - delta) * expit(-epsilon)
-    one = np.array([[delta, truth, lie, 0], [0, lie, truth, delta]])
-    return reduce(_joint, [one] * rounds)
+    law = np.array([[delta, truth, lie, 0], [0, lie, truth, delta]])
+    return reduce(_joint, [law] * rounds)
 
 
 def _joint(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -137,11 +137,11 @@ def _two_slices(rate: float) -> np.ndarray:
     chance = np.exp(-rate * np.arange(most)) * -math.expm1(-rate)
     chance[-1] += math.exp(-rate * most)
     noisy = np.array([[expit(rate), expit(-rate)], [expit(-rate), expit(rate)]])
-    found = []
+    laws = []
     for bits in (np.arange(most + 1) % 2, np.append(1, np.arange(most) % 2)):
         second = np.bincount(bits[1:], chance, 2)  # the second slice starts after the first one
-        found.append(np.outer(noisy[bits[0]], second @ noisy).reshape(-1))
-    return np.array(found)
+        laws.append(np.outer(noisy[bits[0]], second @ noisy).reshape(-1))
+    return np.array(laws)
 
 
 def _covering(coefficient: float, rounds: int) -> np.ndarray:

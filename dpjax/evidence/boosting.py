@@ -16,7 +16,8 @@ from dpjax.core import wide
 from dpjax.core.plans import Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Boosted
-from dpjax.learners.base import Learner, single_column
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
 from dpjax.mechanisms.projection import projected
 from dpjax.mechanisms.randomized_response import randomized_response, randomized_response_guarantee
 

@@ -20,7 +20,6 @@ from dpjax.attacks import TableLearner
 from dpjax.audit.enumeration.exact import TOLERANCE, table_of_run
 from dpjax.audit.target.databases import Universe, samples, show_sample
 from dpjax.audit.target.target import Pair, Target, universe_of
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.outside import describe
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -87,58 +86,62 @@ def learner_target(
     plans that depend on n if n is not public. A learner with ``hard_rows`` > ``rows`` is also audited on its hard
     neighbors of so many rows, exactly and statistically. unlisted: why there is no exact audit; empty if there is one.
     """
-    reach, columns = learner.hard_rows, columns_of(learner.concepts, k)
+    reach, columns = learner.hard_rows, k * learner.concepts.columns
     hard = (1, _ROWS, max(_HARD_ROWS, reach))
     counts = sorted({*range(1, rows + 1), many or 1, reach, *hard})
 
     @lru_cache(16)
     def planned(epsilon: float, delta: float) -> dict[int, Any]:
-        found: dict[int, Any] = {}  # distinct plans, keyed by the least n of each
+        result: dict[int, Any] = {}  # distinct plans, keyed by the least n of each
         for n in counts:
-            own = learner.plan(Privacy(epsilon, delta), accuracy, n)
-            if not found or not same_plan(own, [*found.values()][-1]):
-                found[n] = own
-        if len(found) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
-            given, advice = f"other ones from {[*found][1:]} rows on", "plan without n under this relation"
-            raise InputError("plan", "one plan for all n, which is not public here", given, advice)
-        return found
+            entry = learner.plan(Privacy(epsilon, delta), accuracy, n)
+            if not result or not same_plan(entry, [*result.values()][-1]):
+                result[n] = entry
+        if len(result) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
+            actual, advice = f"other ones from {[*result][1:]} rows on", "plan without n under this relation"
+            raise InputError("plan", "one plan for all n, which is not public here", actual, advice)
+        return result
 
     def promised(epsilon: float, delta: float) -> list[Guarantee]:
-        each = [learner.guarantee(own) for own in planned(epsilon, delta).values()]
+        each = [learner.guarantee(numbers) for numbers in planned(epsilon, delta).values()]
         if None in each:
             raise InputError("target", "a learner that claims privacy", name, "audit another one")
-        for own in each:
-            if own.epsilon > epsilon * (1 + TOLERANCE) or own.delta > delta * (1 + TOLERANCE):
-                budget, given = f"at most the budget ({epsilon:g}, {delta:g})", f"({own.epsilon:g}, {own.delta:g})"
-                raise InputError(f"guarantee of {name}", budget, given, "plan numbers that spend no more")
+        for entry in each:
+            if entry.epsilon > epsilon * (1 + TOLERANCE) or entry.delta > delta * (1 + TOLERANCE):
+                budget, actual = f"at most the budget ({epsilon:g}, {delta:g})", f"({entry.epsilon:g}, {entry.delta:g})"
+                raise InputError(f"guarantee of {name}", budget, actual, "plan numbers that spend no more")
         return each
 
     def claim(epsilon: float, delta: float) -> Guarantee:
         each = promised(epsilon, delta)
-        return replace(each[0], epsilon=max(one.epsilon for one in each), delta=max(one.delta for one in each))
+        return replace(
+            each[0],
+            epsilon=max(guarantee.epsilon for guarantee in each),
+            delta=max(guarantee.delta for guarantee in each),
+        )
 
     def claims(epsilon: float, delta: float, databases: Sample) -> list[tuple[Guarantee, Any]]:
         rows = np.sum(np.asarray(databases.mask), axis=1)
         way = np.searchsorted([*planned(epsilon, delta)][1:], rows, side="right")
-        return [(own, way == i) for i, own in enumerate(promised(epsilon, delta))]
+        return [(guarantee, way == i) for i, guarantee in enumerate(promised(epsilon, delta))]
 
     def universes() -> list[Universe]:
         domain: Any = learner.concepts.domain
-        found = [samples(domain, columns, rows, learner.neighboring)]
-        found += [] if many is None else [samples(domain, columns, many, learner.neighboring, ordered=False)]
+        result = [samples(domain, columns, rows, learner.neighboring)]
+        result += [] if many is None else [samples(domain, columns, many, learner.neighboring, ordered=False)]
         if reach > rows and (some := of_rows(reach)):
-            found.append(universe_of(some, learner.neighboring, f"{len(some)} hard pairs of {reach} rows"))
-        return found
+            result.append(universe_of(some, learner.neighboring, f"{len(some)} hard pairs of {reach} rows"))
+        return result
 
     def of_rows(count: int) -> list[Pair]:
         all_ = learner.hard_neighbors(count)
-        return [Pair(one, other, show_sample) for one, other in all_ if one.y.shape[1] == columns]
+        return [Pair(first, second, show_sample) for first, second in all_ if first.y.shape[1] == columns]
 
     def pairs() -> list[Pair]:
         return [pair for count in hard for pair in of_rows(count)]
 
     def run(key: Array, sample: Sample, plan: Any) -> Any:
-        ways = [lambda key, sample, own=own: learner.learn(key, sample, own) for own in plan.values()]
+        ways = [lambda key, sample, numbers=numbers: learner.learn(key, sample, numbers) for numbers in plan.values()]
         if len(ways) == 1:
             return ways[0](key, sample)
         n, later = jnp.sum(sample.mask, dtype=jnp.int32), jnp.asarray([*plan][1:], jnp.int32)
@@ -157,7 +160,7 @@ def learner_target(
     covers += learner.runs
     table = None if unlisted else table_of_run(run)
     return Target(
-        name, claim, run, universes, pairs, table, lambda own: planned(float(own.epsilon), float(own.delta)),
+        name, claim, run, universes, pairs, table, lambda p: planned(float(p.epsilon), float(p.delta)),
         covers=tuple(dict.fromkeys(covers)), at_once=at_once, unlisted=unlisted, claims=claims, show=show,
     )  # fmt: skip
 

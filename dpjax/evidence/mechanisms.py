@@ -52,10 +52,10 @@ def mechanism_configurations() -> list[Target]:
     """Every mechanism under each relation of its claim, and with further arguments."""
     usual = [mechanism_target(name, relation) for name in mechanism_names() for relation in relations(name)]
     added = Neighboring.ADD_OR_REMOVE_ONE
-    found = [(build(_Scores(added, False)), "scores that rise and fall") for build in _OF_SCORES.values()]
+    variants = [(build(_Scores(added, False)), "scores that rise and fall") for build in _OF_SCORES.values()]
     for relation in Neighboring:
-        found += [(build(relation), words) for words, build in _OTHERS.items()]
-    return usual + [replace(target, name=f"{target.name}, {words}") for target, words in found]
+        variants += [(build(relation), words) for words, build in _OTHERS.items()]
+    return usual + [replace(target, name=f"{target.name}, {words}") for target, words in variants]
 
 
 def mechanism_names() -> list[str]:
@@ -181,19 +181,21 @@ def _sparse_selection(relation: Neighboring) -> Target:
 
     def run(key: Array, data: Array, p: Privacy) -> Array:
         names, valid = (jnp.asarray(part)[data] for part in (_PAIRS, _FILLED))
-        law, found = m.sparse_selection(
+        law, candidates = m.sparse_selection(
             names[..., None].astype(jnp.uint32), valid, p.epsilon, p.delta, neighboring=relation
         )
         slot = law.sample(key)
-        return jnp.where(slot < 0, slot, found.names[jnp.maximum(slot, 0), 0].astype(jnp.int32))
+        return jnp.where(slot < 0, slot, candidates.names[jnp.maximum(slot, 0), 0].astype(jnp.int32))
 
     def pairs() -> Universe:
         codes = range(len(_PAIRS))
-        near = [(one, two) for one in codes for two in codes if one < two]
+        near = [(first, second) for first in codes for second in codes if first < second]
         if relation is Neighboring.ADD_OR_REMOVE_ONE:
-            near = [(one, two) for one, two in near if one == 0]
+            near = [(first, second) for first, second in near if first == 0]
         rest = list(itertools.combinations_with_replacement(codes, 2))
-        return chosen([([one, *r], [two, *r]) for r in rest for one, two in near], relation, "three lists of two names")
+        return chosen(
+            [([first, *r], [second, *r]) for r in rest for first, second in near], relation, "three lists of two names"
+        )
 
     return target_of(
         "sparse_selection", None, lambda e, d: m.sparse_selection_guarantee(e, d, 2, relation), lambda: [pairs()],

@@ -122,7 +122,7 @@ def _borderline(rows: int) -> list[Pair]:
         values = [1 << (_WIDE - 1)] * light + [0] * (rows - light)
         pairs.append((values, [1, *values[1:]]))
         pairs.append((values, [*values[:-1], (1 << _WIDE) - 1]))
-    return [Pair(rows_of(one, _WIDE), rows_of(other, _WIDE), show_sample) for one, other in pairs]
+    return [Pair(rows_of(first, _WIDE), rows_of(second, _WIDE), show_sample) for first, second in pairs]
 
 
 def _target(
@@ -134,9 +134,9 @@ def _target(
         return [samples(Domain(1 << _BITS), 0, rows, relation, ordered=False) for rows in sizes]
 
     def pairs() -> list[Pair]:
-        one, other = rows_of([0, 0, 3, 3], _BITS), rows_of([0, 3, 3, 3], _BITS)
-        fewer = Sample(one.x, one.y, jnp.arange(4) < 3)
-        return [Pair(one, other if relation is REPLACE else fewer, show_sample)]
+        first, second = rows_of([0, 0, 3, 3], _BITS), rows_of([0, 3, 3, 3], _BITS)
+        fewer = Sample(first.x, first.y, jnp.arange(4) < 3)
+        return [Pair(first, second if relation is REPLACE else fewer, show_sample)]
 
     covered = tuple(f"dpjax.mechanisms.median.{what}" for what in (name, *covers))
     return Target(name, claim, run, universes, pairs, table_of_run(run), plan, covers=covered)

@@ -75,8 +75,8 @@ def laplace_of_two(relation: Neighboring) -> Target:
         return m.laplace_mechanism(data, p.epsilon, sensitivity=both)
 
     def table(databases: Any, p: Privacy) -> np.ndarray:
-        one = table_of(lambda value, p: _Merged(law(value, p), jnp.arange(3, dtype=jnp.result_type(p.epsilon))))
-        first, second = (one(np.asarray(databases)[:, i], p) for i in range(2))
+        marginal = table_of(lambda value, p: _Merged(law(value, p), jnp.arange(3, dtype=jnp.result_type(p.epsilon))))
+        first, second = (marginal(np.asarray(databases)[:, i], p) for i in range(2))
         return (first[:, :, None] + second[:, None, :]).reshape(len(databases), -1)
 
     moves = [(1, -1)] if both == 2 else [(0, 1), (1, 0)]
@@ -159,8 +159,8 @@ def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
 
     def table(databases: Any, privacy: Privacy) -> np.ndarray:
         different, place = np.unique(np.maximum(databases, 0), return_inverse=True)
-        one, other = _histogram_cells(different, privacy, released)[place.reshape(-1, 2)].transpose(1, 0, 2)
-        return (one[:, :, None] + other[:, None, :]).reshape(len(databases), -1)
+        first, second = _histogram_cells(different, privacy, released)[place.reshape(-1, 2)].transpose(1, 0, 2)
+        return (first[:, :, None] + second[:, None, :]).reshape(len(databases), -1)
 
     edge = max(counts[-1], 2)
     return target_of(

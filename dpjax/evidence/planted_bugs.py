@@ -35,9 +35,9 @@ class Bug:
 
     def target(self, epsilon: float = 1.0) -> Target:
         """The mechanism with its claim (epsilon, delta)."""
-        one, other = (np.asarray(part, np.int32) for part in self.pair)
+        first, second = (np.asarray(part, np.int32) for part in self.pair)
         claim = Guarantee(epsilon, self.delta, self.relation, self.what)
-        return Target(self.what, lambda e, d: claim, self.run, list, lambda: [Pair(one, other, show_numbers)])
+        return Target(self.what, lambda e, d: claim, self.run, list, lambda: [Pair(first, second, show_numbers)])
 
 
 def scale_too_small(key: Array, data: Any, p: Privacy) -> Array:
@@ -88,8 +88,8 @@ def svt(threshold_noise: float, query_noise: float, shows: str, stops: bool = Tr
         noise = random.laplace(of_queries, values.shape) * (jnp.float32(query_noise) / p.epsilon)
         bar = random.laplace(of_threshold) * (jnp.float32(threshold_noise) / p.epsilon)
         above = values + noise >= bar
-        asked = jnp.cumsum(above, dtype=jnp.int32) - above.astype(jnp.int32) == 0 if stops else jnp.ones_like(above)
-        answer = above & asked
+        active = jnp.cumsum(above, dtype=jnp.int32) - above.astype(jnp.int32) == 0 if stops else jnp.ones_like(above)
+        answer = above & active
         return jnp.where(answer, values + noise, -jnp.float32(99)) if shows == "values" else answer
 
     return run

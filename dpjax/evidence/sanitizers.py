@@ -60,5 +60,5 @@ def _universes() -> list[Universe]:
 
 def _pairs() -> list[Pair]:
     """A row moves from one end to the other, or across the middle."""
-    found = [([0, 0, 3, 3], [0, 3, 3, 3]), ([0, 0, 0, 3], [0, 0, 3, 3]), ([0, 0, 0, 0], [0, 0, 0, 3])]
-    return [Pair(rows_of(one, _BITS), rows_of(other, _BITS), show_sample) for one, other in found]
+    databases = [([0, 0, 3, 3], [0, 3, 3, 3]), ([0, 0, 0, 3], [0, 0, 3, 3]), ([0, 0, 0, 0], [0, 0, 0, 3])]
+    return [Pair(rows_of(first, _BITS), rows_of(second, _BITS), show_sample) for first, second in databases]

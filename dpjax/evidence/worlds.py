@@ -27,7 +27,7 @@ def target_of(
         how = {"table": table_of(law), **how}
         if "run" not in how:
             how = {"run": lambda key, data, plan: law(data, plan).sample(key), "known": KnownLaw(law), **how}
-    pairs = [Pair(np.asarray(one, np.int32), np.asarray(other, np.int32), show_numbers) for one, other in hard]
+    pairs = [Pair(np.asarray(first, np.int32), np.asarray(second, np.int32), show_numbers) for first, second in hard]
     covered = tuple(f"dpjax.mechanisms.{x}" for x in (name, *covers))
     return Target(name, claim, universes=universes, pairs=lambda: pairs, covers=covered, **how)
 
@@ -35,8 +35,8 @@ def target_of(
 def chosen(pairs: Sequence[tuple[Any, Any]], relation: Neighboring, what: str) -> Universe:
     """An explicit list of pairs of neighboring vectors."""
     databases = np.array(pairs, np.int32).reshape(2 * len(pairs), -1)
-    one = 2 * np.arange(len(pairs))
-    places = np.concatenate([np.stack([one, one + 1], 1), np.stack([one + 1, one], 1)])
+    firsts = 2 * np.arange(len(pairs))
+    places = np.concatenate([np.stack([firsts, firsts + 1], 1), np.stack([firsts + 1, firsts], 1)])
     return Universe(databases, places, relation, what, show_numbers)
 
 

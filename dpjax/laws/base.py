@@ -1,7 +1,7 @@
 """The base class of laws. There is no list of law types."""
 
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.core.checks import InputError
-from dpjax.core.members import member
+from dpjax.core.members import Base, member
 
 
 @register_dataclass
@@ -33,7 +33,7 @@ class Support:
         return self.log_mass.shape[0]
 
 
-class Law(ABC):
+class Law(Base):
     """Base class of laws: a pytree. Audits and mechanisms use these members only; a new law is one file."""
 
     @abstractmethod

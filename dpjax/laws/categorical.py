@@ -57,8 +57,8 @@ class Categorical(Law):
             impossible = jnp.where(jnp.any(log_probs > -jnp.inf), -jnp.inf, 0.0)  # if none is, the outcome is -1
             of_none = jnp.logaddexp(log_probs[-1], impossible) if self.no_answer else impossible
             inside = (outcome >= 0) & (outcome < size - self.no_answer)
-            found = jnp.where(inside, log_probs[jnp.clip(outcome, 0, size - 1)], -jnp.inf)
-            return jnp.where(outcome == -1, of_none, found)
+            log_mass = jnp.where(inside, log_probs[jnp.clip(outcome, 0, size - 1)], -jnp.inf)
+            return jnp.where(outcome == -1, of_none, log_mass)
 
     def support(self, limit: int) -> Support | None:
         """0, 1, ..., then -1; without ``no_answer``, -1 is the outcome of a law without possible outcomes."""

@@ -39,14 +39,14 @@ class Geometric(Law):
             digits = lambda value: ((value >> places) & 1).astype(bool)  # noqa: E731
             agree = lambda value: jnp.where(digits(value), jnp.log(yes), jnp.log1p(-yes))  # noqa: E731
             largest = np.int32(2 ** yes.shape[0] - 1)
-            own = jnp.where((outcome >= 0) & (outcome <= largest), jnp.sum(agree(outcome)), -jnp.inf)
+            log_mass = jnp.where((outcome >= 0) & (outcome <= largest), jnp.sum(agree(outcome)), -jnp.inf)
             # P(G >= most): equal, or larger at some digit and equal at all higher ones
             end = agree(jnp.int32(self.most))
             higher = jnp.append(jnp.cumsum(end[::-1])[::-1][1:], 0.0)
             above = jnp.where(digits(jnp.int32(self.most)), -jnp.inf, jnp.log(yes) + higher)
             tail = jax.scipy.special.logsumexp(jnp.append(above, jnp.sum(end)))
             tail = jnp.where(self.most <= largest, tail, -jnp.inf)
-            return jnp.where(outcome == self.most, tail, jnp.where(outcome < self.most, own, -jnp.inf))
+            return jnp.where(outcome == self.most, tail, jnp.where(outcome < self.most, log_mass, -jnp.inf))
 
     def support(self, limit: int) -> Support | None:
         """All of {0, ..., most}."""

@@ -27,13 +27,13 @@ class Product(Law):
         """The sum over the parts, ``float64[]``."""
         with jax.enable_x64(True):
             pairs = zip(self.parts, outcome, strict=True)
-            return jnp.sum(jnp.stack([part.log_prob(one) for part, one in pairs]))
+            return jnp.sum(jnp.stack([part.log_prob(value) for part, value in pairs]))
 
     def support(self, limit: int) -> Support | None:
         """All combinations; None if a part has no support."""
-        found = [part.support(limit) for part in self.parts]
-        known = [part for part in found if part is not None]
-        if len(known) < len(found) or np.prod([float(part.size) for part in known]) > limit:
+        supports = [part.support(limit) for part in self.parts]
+        known = [part for part in supports if part is not None]
+        if len(known) < len(supports) or np.prod([float(part.size) for part in known]) > limit:
             return None
         places = np.indices([part.size for part in known]).reshape(len(known), -1)
         with jax.enable_x64(True):

@@ -61,9 +61,9 @@ class RoundedLaplace(Law):
         with jax.enable_x64(True):
             values = self.low + jnp.minimum(jnp.arange(self.most + 1, dtype=jnp.int32), self.span)
             counts = self.count.reshape(-1)
-            one = RoundedLaplace(counts[:, None], self.scale, self.low, self.span, self.most)
+            law = RoundedLaplace(counts[:, None], self.scale, self.low, self.span, self.most)
             real = jnp.arange(self.most + 1, dtype=jnp.int32) <= self.span
-            mass = jnp.where(real[None], one._each(values[None]), -jnp.inf)
+            mass = jnp.where(real[None], law._each(values[None]), -jnp.inf)
             outcomes = jnp.broadcast_to(values[None], mass.shape)
             return side_by_side(outcomes, mass, self.count.shape, limit)
 
@@ -79,5 +79,5 @@ class RoundedLaplace(Law):
         noise = Laplace(count, 1 / inverse)
         tails = jnp.where(value == low, noise.log_cdf(low + 0.5), noise.log_survival(high - 0.5))
         at_end = (value == low) | (value == high)
-        found = jnp.where(low == high, 0.0, jnp.where(at_end, tails, inside))
-        return jnp.where((value >= low) & (value <= high) & (value == jnp.rint(value)), found, -jnp.inf)
+        log_mass = jnp.where(low == high, 0.0, jnp.where(at_end, tails, inside))
+        return jnp.where((value >= low) & (value <= high) & (value == jnp.rint(value)), log_mass, -jnp.inf)

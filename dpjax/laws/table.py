@@ -167,13 +167,13 @@ def _segments(values: Array, filler: float) -> tuple[Array, ...]:
 
 def _found(parts: tuple[Array, ...], column: Array, filler: float) -> Array:
     """A column of `_segments`."""
-    first, found = 0, jnp.full(parts[0].shape[1], filler, parts[0].dtype)
+    first, entries = 0, jnp.full(parts[0].shape[1], filler, parts[0].dtype)
     for i, part in enumerate(parts):
         inside = _column(part, column - jnp.int32(first))
-        inside = jnp.concatenate([inside, jnp.full(found.shape[0] - inside.shape[0], filler, inside.dtype)])
-        found = inside if i == 0 else jnp.where(column < first, found, inside)
+        inside = jnp.concatenate([inside, jnp.full(entries.shape[0] - inside.shape[0], filler, inside.dtype)])
+        entries = inside if i == 0 else jnp.where(column < first, entries, inside)
         first += part.shape[0] * part.shape[2]
-    return found
+    return entries
 
 
 def _blocks(values: Array, rows: int, lanes: int, filler: float = 0) -> Array:

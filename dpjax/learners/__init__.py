@@ -11,10 +11,7 @@ from dpjax.core.plans import down as down
 from dpjax.core.plans import plan_type as plan_type
 from dpjax.core.plans import up as up
 
-from .base import ConceptClass as ConceptClass
 from .base import Learner as Learner
-from .base import database as database
-from .base import single_column as single_column
 from .bit_reduction import BitReduction as BitReduction
 from .boosted import Boosted as Boosted
 from .confident import Confident as Confident
@@ -28,6 +25,8 @@ from .parity_learner import ParityLearner as ParityLearner
 from .point_learner import PointLearner as PointLearner
 from .polygons import PolygonLearner as PolygonLearner
 from .representation_learner import RepresentationLearner as RepresentationLearner
+from .samples import database as database
+from .samples import single_column as single_column
 from .sparse_aggregate import SparseAggregate as SparseAggregate
 from .stable_nodes import StableNodes as StableNodes
 from .stable_points import StablePoints as StablePoints

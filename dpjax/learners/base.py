@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast, final
@@ -15,26 +15,25 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.concepts import outside
-from dpjax.concepts.base import ConceptClass as ConceptClass
-from dpjax.concepts.base import InPieces as InPieces
-from dpjax.concepts.base import columns_of as columns_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.members import implements, member
+from dpjax.core.members import Base, implements, member, required
 from dpjax.core.plans import Spends, require_leaves
-from dpjax.core.types import MOST_ROWS as MOST_ROWS
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
-from dpjax.core.types import replace_one_only as replace_one_only
-from dpjax.learners.samples import Pairs as Pairs
-from dpjax.learners.samples import database as database
-from dpjax.learners.samples import flipped_label_pairs as flipped_label_pairs
-from dpjax.learners.samples import label_columns as label_columns
-from dpjax.learners.samples import limbs_of as limbs_of
-from dpjax.learners.samples import single_column as single_column
+from dpjax.core.types import (
+    MOST_ROWS,
+    Accuracy,
+    Neighboring,
+    Privacy,
+    Sample,
+    host_numbers,
+    require_relation,
+)
+from dpjax.learners.samples import Pairs, flipped_label_pairs, limbs_of
 
 
-class Learner(ABC):
+class Learner(Base):
     """Base class of learners: a frozen dataclass, equal by value, whose fields are structure, without a budget.
 
     `plan` computes on the host every number that depends on the budget and the accuracy, `learn` runs with the plan,
@@ -59,8 +58,7 @@ class Learner(ABC):
         if "_plan" in vars(cls) and _kind_of_plan(cls) is None:
             raise InputError(f"{cls.__name__}._plan", "a return annotation", "none", "annotate it, such as -> MyPlan")
 
-    @member
-    @abstractmethod
+    @required
     def concepts(self) -> ConceptClass:
         """The class that is learned."""
 
@@ -128,11 +126,6 @@ class Learner(ABC):
         """Full names of mechanisms and guarantees that an audit of the learner covers."""
         return ()
 
-    @member
-    def cache_token(self) -> str | None:
-        """A string that stands for the host functions that `learn` calls, and changes with them; None without any."""
-        return None
-
     @final
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
         """Computes every number that `learn` needs, rounded toward less spending: a `core.plans.plan_type` instance.
@@ -141,8 +134,8 @@ class Learner(ABC):
         """
         require_relation(self.neighboring)
         if isinstance(self.concepts, type):
-            given, advice = f"the class {self.concepts.__name__}", f"call it: {self.concepts.__name__}(...)"
-            raise InputError("concepts", "an instance", given, advice)
+            actual, advice = f"the class {self.concepts.__name__}", f"call it: {self.concepts.__name__}(...)"
+            raise InputError("concepts", "an instance", actual, advice)
         host_numbers(privacy, accuracy)
         checks.whole_or_none("n", n, 0)
         plan = self._plan(privacy, accuracy, n)
@@ -235,7 +228,7 @@ class Learner(ABC):
     def hard_neighbors(self, rows: int) -> Pairs:
         """Pairs of neighboring samples of ``rows`` >= 1 rows that stress the guarantee: by default identical rows, one
         of which is moved or relabeled."""
-        return flipped_label_pairs(self.concepts.domain, rows, columns_of(self.concepts))
+        return flipped_label_pairs(self.concepts.domain, rows, self.concepts.columns)
 
     def _at_most(self, size: Callable[[Privacy, Accuracy], int], privacy: Privacy, accuracy: Accuracy) -> int:
         """The value of ``size``; NoTheoremError if `learn` does not accept so many rows."""
@@ -262,12 +255,12 @@ class Learner(ABC):
             ("x", sample.x, "uint32[capacity, limbs]"), ("y", sample.y, "bool[capacity, k]"),
             ("mask", sample.mask, "bool[capacity]"),
         ):  # fmt: skip
-            given, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
+            dtype, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
             more = len(shape) - like.count(",") - 1
             allowed = (0, 1) if name == "x" and self.own_points else (0,)  # elements of each column
-            if given != like.partition("[")[0] or more not in allowed or shape[:1] != np.shape(sample.mask)[:1]:
+            if dtype != like.partition("[")[0] or more not in allowed or shape[:1] != np.shape(sample.mask)[:1]:
                 advice = "make samples with dpjax.learners.database"
-                raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{given}{shape}", advice)
+                raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{dtype}{shape}", advice)
         if not sample.capacity:
             sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
         domain, x = self.concepts.domain, sample.x
@@ -302,8 +295,7 @@ def require_learner(learner: Any, name: str = "learner") -> None:
 class OfColumns(Learner):
     """Base of learners of k label columns; a subclass has a field ``k``."""
 
-    @member
-    @abstractmethod
+    @required
     def k(self) -> int:
         """The number of concepts."""
 
@@ -329,8 +321,7 @@ class OfColumns(Learner):
 class OfLearner(OfColumns):
     """Base of learners that run another learner; a subclass has fields ``learner`` and ``k``."""
 
-    @member
-    @abstractmethod
+    @required
     def learner(self) -> Learner:
         """The inner learner."""
 
@@ -354,18 +345,9 @@ class OfLearner(OfColumns):
         return self.learner.predict(hypothesis, x)
 
 
-def require_pieces(concepts: Any, learner: str) -> None:
-    """Raises InputError for a class without level sets of the empirical error (``pieces``)."""
-    if not hasattr(concepts, "pieces"):
-        raise InputError(
-            "concepts", f"a class with level sets of the error (pieces), which {learner} needs",
-            type(concepts).__name__, "choose a learner of this class: see `dpjax list`",
-        )  # fmt: skip
-
-
 def require_one_column(name: str, concepts: Any) -> None:
     """Raises InputError for a class with several label columns, whose concepts are learned one at a time."""
-    if (count := columns_of(concepts)) > 1:
+    if (count := concepts.columns) > 1:
         expected = "one of a class with one label column: several concepts of more are not supported"
-        given, advice = f"{type(concepts).__name__} with {count} columns", "take k = 1, without Independent"
-        raise InputError(name, expected, given, advice)
+        actual, advice = f"{type(concepts).__name__} with {count} columns", "take k = 1, without Independent"
+        raise InputError(name, expected, actual, advice)

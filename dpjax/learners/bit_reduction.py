@@ -17,16 +17,11 @@ from dpjax.concepts.multiclass import Multiclass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import (
-    Learner,
-    Pairs,
-    flipped_label_pairs,
-    replace_one_only,
-    require_learner,
-)
+from dpjax.core.types import Accuracy, Privacy, Sample, replace_one_only
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.blocks import Blocks
 from dpjax.learners.kln import KLN
+from dpjax.learners.samples import Pairs, flipped_label_pairs
 
 
 @plan_type
@@ -64,18 +59,18 @@ class BitReduction(Learner):
 
     def __post_init__(self):
         advice = "give a matrix of labels: Multiclass.of"
-        checks.members("concepts", self.concepts, ("bits", "columns", "of_bits", "labels"), advice)
+        checks.instance("concepts", self.concepts, Multiclass, advice)
         if not callable(self.binary) or isinstance(self.binary, Learner):
             expected, advice = "a class or function that makes a learner of a bit's class", "name it alone, such as KLN"
             raise InputError("binary", expected, repr(self.binary), advice)
-        for one in self.learners:
-            require_learner(one)
-            replace_one_only(one.neighboring, "rows are assigned to bits by their position")
+        for learner in self.learners:
+            require_learner(learner)
+            replace_one_only(learner.neighboring, "rows are assigned to bits by their position")
         if self.weights is not None:
             count = self.concepts.columns
             if not isinstance(self.weights, tuple) or len(self.weights) != count:
-                given, advice = repr(self.weights), "leave weights out, or give each bit one"
-                raise InputError("weights", f"a tuple of {count} whole numbers, one for each bit", given, advice)
+                actual, advice = repr(self.weights), "leave weights out, or give each bit one"
+                raise InputError("weights", f"a tuple of {count} whole numbers, one for each bit", actual, advice)
             for weight in self.weights:
                 checks.integer("weight", weight, 1, 2**31 - 1)
 
@@ -92,39 +87,39 @@ class BitReduction(Learner):
     @property
     def spends(self) -> Spends:
         """Approximate if the learner of some bit is, else pure."""
-        return "approximate" if any(one.spends == "approximate" for one in self.learners) else "pure"
+        return "approximate" if any(learner.spends == "approximate" for learner in self.learners) else "pure"
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BitReductionPlan:
         """All of the budget for every bit, at alpha / L and beta / L."""
         each = self._of_bit(accuracy)
         return BitReductionPlan(
-            tuple(one.plan(privacy, each, None if n is None else self.blocks.rows(i, n))
-                  for i, one in enumerate(self.learners))
+            tuple(learner.plan(privacy, each, None if n is None else self.blocks.rows(i, n))
+                  for i, learner in enumerate(self.learners))
         )  # fmt: skip
 
     def _learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Hypothesis:
         """One function on the domain, by its labels."""
         count = self.concepts.columns
         if sample.y.shape[1] != count:
-            given = f"{sample.y.shape[1]} columns"
-            raise InputError("labels", f"{count} bits of 0..{self.concepts.labels - 1}", given, "give all bits")
+            actual = f"{sample.y.shape[1]} columns"
+            raise InputError("labels", f"{count} bits of 0..{self.concepts.labels - 1}", actual, "give all bits")
         self._check(plan)
         keys = jax.random.split(key, count)
-        found: dict[int, tuple[Array, Array]] = {}
+        by_bit: dict[int, tuple[Array, Array]] = {}
         for alike in self._alike(plan):
-            own = [(self._rows_of(sample, i), plan.bits[i]) for i in alike]
-            rows, plans = jax.tree.map(lambda *parts: jnp.stack(parts), *own)
+            batch = [(self._rows_of(sample, i), plan.bits[i]) for i in alike]
+            rows, plans = jax.tree.map(lambda *parts: jnp.stack(parts), *batch)
             learn = partial(self._learn_bit, self.learners[alike[0]])
             answers = jax.vmap(learn)(jnp.concatenate([keys[i : i + 1] for i in alike]), rows, plans)
-            found |= dict(zip(alike, zip(*answers, strict=True), strict=True))
-        bits, outcomes = (jnp.stack(part, axis=-1) for part in zip(*(found[i] for i in range(count)), strict=True))
+            by_bit |= dict(zip(alike, zip(*answers, strict=True), strict=True))
+        bits, outcomes = (jnp.stack(part, axis=-1) for part in zip(*(by_bit[i] for i in range(count)), strict=True))
         labels = self.concepts.of_bits(bits)
         return self.concepts.of_labels(labels[None], jnp.min(outcomes)[None])
 
     def _guarantee(self, plan: BitReductionPlan) -> Guarantee | None:
         """Parallel composition over the bits; None if a binary learner is not private."""
         self._check(plan)
-        parts = [one.guarantee(own) for one, own in zip(self.learners, plan.bits, strict=True)]
+        parts = [learner.guarantee(bit_plan) for learner, bit_plan in zip(self.learners, plan.bits, strict=True)]
         known = [part for part in parts if part is not None]
         return parallel(known, "index", f"{len(parts)} bits of a label") if len(known) == len(parts) else None
 
@@ -135,7 +130,7 @@ class BitReduction(Learner):
     @property
     def hard_rows(self) -> int:
         """The least n from which on each bit has the rows that audits of its learner need."""
-        return self.blocks.needed([one.hard_rows for one in self.learners])
+        return self.blocks.needed([learner.hard_rows for learner in self.learners])
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """For each bit with a row: samples of identical rows but for the bit's last one, moved or relabeled."""
@@ -144,12 +139,12 @@ class BitReduction(Learner):
         return [pair for place in places for pair in flipped_label_pairs(domain, rows, count, place)]
 
     def _check(self, plan: BitReductionPlan) -> None:
-        if (given := len(plan.bits)) != (count := len(self.learners)):
-            raise InputError("plan", f"{count} bits", str(given), "make it with this learner's plan")
+        if (size := len(plan.bits)) != (count := len(self.learners)):
+            raise InputError("plan", f"{count} bits", str(size), "make it with this learner's plan")
 
     def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> list[int]:
         each = self._of_bit(accuracy)
-        return [max(1, one.sample_size(privacy, each)) for one in self.learners]
+        return [max(1, learner.sample_size(privacy, each)) for learner in self.learners]
 
     def _of_bit(self, accuracy: Accuracy) -> Accuracy:
         count = len(self.learners)
@@ -158,8 +153,8 @@ class BitReduction(Learner):
     def _alike(self, plan: BitReductionPlan) -> list[list[int]]:
         """The bits that one program can learn: with equal learners, equal weights, and plans of one structure."""
         groups: dict[Any, list[int]] = {}
-        for i, (learner, own) in enumerate(zip(self.learners, plan.bits, strict=True)):
-            key = learner, self.blocks.order.count(i), jax.tree.structure(own)
+        for i, (learner, bit_plan) in enumerate(zip(self.learners, plan.bits, strict=True)):
+            key = learner, self.blocks.order.count(i), jax.tree.structure(bit_plan)
             groups.setdefault(key, []).append(i)
         return list(groups.values())
 

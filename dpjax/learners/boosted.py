@@ -13,14 +13,15 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import Split, composed, require_composition, split
 from dpjax.accounting.subsampling import with_replacement
-from dpjax.concepts.base import ConceptClass, columns_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Probability, Slack, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
+from dpjax.core.types import Accuracy, Privacy, Sample, replace_one_only
+from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
+from dpjax.learners.samples import single_column
 from dpjax.mechanisms.projection import MOST_ROUNDS, MOST_ROWS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
 from dpjax.theory import boosting as theory
@@ -87,7 +88,7 @@ class Boosted(Learner):
         if self.kappa is not None:
             checks.probability("kappa", self.kappa)
         require_composition(self.composition, self.learner.spends)
-        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
+        if (k := self.learner.number_of_concepts * self.learner.concepts.columns) != 1:
             advice = "boost one concept and wrap it: Independent(Boosted(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "draws with replacement preserve no other relation")
@@ -118,9 +119,9 @@ class Boosted(Learner):
         least = self._least(accuracy, rows)
         part, goal = self._round(privacy, rounds), self._goal(accuracy, rounds)
         weak = budget_for(self.learner, self._weak(part, draws, least), goal, draws)
-        one = self.learner.plan(weak, goal, draws)
+        weak_plan = self.learner.plan(weak, goal, draws)
         shrink = down(exp(-self._rate))
-        return BoostedPlan(one, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
+        return BoostedPlan(weak_plan, whole(draws), whole(least), shrink, down(part.slack), rounds, bucket(draws))
 
     def _learn(self, key: Array, sample: Sample, plan: BoostedPlan) -> Votes:
         """One majority; with fewer rows than ``least`` the weak learner runs on empty samples."""
@@ -131,9 +132,9 @@ class Boosted(Learner):
             of_rows, of_weak = keys.streams(own, "rows", "weak")
             weights = projected(correct, sample.mask, plan.shrink, plan.least, plan.rounds)
             rows = WeightedResample(weights, plan.most).sample(of_rows)
-            found = self.learner.learn(of_weak, Sample(sample.x[rows], sample.y[rows], drawn), plan.one)
-            right = self.right(self.learner.predict(found, sample.x)[:, 0], labels, sample)
-            return correct + right.astype(jnp.int32), found
+            member = self.learner.learn(of_weak, Sample(sample.x[rows], sample.y[rows], drawn), plan.one)
+            right = self.right(self.learner.predict(member, sample.x)[:, 0], labels, sample)
+            return correct + right.astype(jnp.int32), member
 
         start = jnp.zeros(sample.capacity, jnp.int32)
         _, members = jax.lax.scan(turn, start, keys.per_index(key, plan.rounds))
@@ -225,8 +226,8 @@ class Boosted(Learner):
 
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:
         if assumes := self.learner.assumes:  # rounds draw by their own weights
-            given = f"{type(self.learner).__name__}, for {assumes}"
-            raise NoTheoremError("learner", "one whose theorem is for all distributions", given, "search for n")
+            actual = f"{type(self.learner).__name__}, for {assumes}"
+            raise NoTheoremError("learner", "one whose theorem is for all distributions", actual, "search for n")
         density, alpha = self._density(accuracy), float(accuracy.alpha)
         if density >= alpha:
             raise NoTheoremError("kappa", f"less than alpha = {alpha:g}", f"{density:g}", "leave it out: alpha / 3")

@@ -14,6 +14,6 @@ def for_concepts(learner: Any, k: int) -> Learner:
     """
     checks.integer("k", k, 1)
     require_learner(learner)
-    if (own := learner.for_concepts(k)) is not None:
-        return own
+    if (joint := learner.for_concepts(k)) is not None:
+        return joint
     return learner if k == 1 else Independent(learner, k, "optimal")

@@ -9,13 +9,15 @@ from jax import Array
 
 from dpjax.accounting.composition import parallel
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.base import ConceptClass, columns_of
+from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import Learner, replace_one_only, require_learner, single_column
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.core.types import Accuracy, Privacy, Sample, replace_one_only
+from dpjax.learners.base import Learner, require_learner
+from dpjax.learners.samples import single_column
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import boosting as theory
 
 
@@ -61,7 +63,7 @@ class Confident(Learner):
         checks.probability("failure", self.failure)
         checks.probability("ratio", self.ratio)
         checks.whole_or_none("blocks", self.blocks, 1, 2**10)
-        if (k := columns_of(self.learner.concepts, self.learner.number_of_concepts)) != 1:
+        if (k := self.learner.number_of_concepts * self.learner.concepts.columns) != 1:
             advice = "wrap the result: Independent(Confident(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "rows are assigned to blocks by their position")
@@ -90,17 +92,17 @@ class Confident(Learner):
         """All of the budget for the learner, and all of epsilon for the choice; n rows are split as the theorem's, or
         equally if it has none."""
         try:
-            count, own, fresh = self._sizes(privacy, accuracy)
+            count, block_rows, fresh = self._sizes(privacy, accuracy)
         except InputError:  # no theorem for the learner's numbers: the choice gets as many rows as a block
             if n is None:
                 raise
-            count, own, fresh = self._count(accuracy), 1, 1
+            count, block_rows, fresh = self._count(accuracy), 1, 1
         if n is not None:
-            own = max(1, n * own // (count * own + fresh))
-        if (most := count * bucket(own)) >= 2**31:
+            block_rows = max(1, n * block_rows // (count * block_rows + fresh))
+        if (most := count * bucket(block_rows)) >= 2**31:
             raise InputError("n", "fewer than 2^31 rows in all blocks", str(most), "take fewer rows, or fewer blocks")
-        one = self.learner.plan(privacy, self._of_block(accuracy), own)
-        return ConfidentPlan(one, down(float(privacy.epsilon)), whole(own), count, bucket(own))
+        block_plan = self.learner.plan(privacy, self._of_block(accuracy), block_rows)
+        return ConfidentPlan(block_plan, down(float(privacy.epsilon)), whole(block_rows), count, bucket(block_rows))
 
     def _learn(self, key: Array, sample: Sample, plan: ConfidentPlan) -> Any:
         """One of the K hypotheses."""
@@ -111,16 +113,16 @@ class Confident(Learner):
         there = (place < plan.rows) & (row < sample.capacity)
         row = jnp.minimum(row, sample.capacity - 1)
         block = Sample(sample.x[row], sample.y[row], there & sample.mask[row])
-        own = keys.per_index(of_blocks, plan.blocks)
-        found = jax.vmap(self.learner.learn, (0, 0, None))(own, block, plan.one)
+        block_keys = keys.per_index(of_blocks, plan.blocks)
+        hypotheses = jax.vmap(self.learner.learn, (0, 0, None))(block_keys, block, plan.one)
         fresh = sample.mask & (jnp.arange(sample.capacity, dtype=jnp.int32) >= plan.blocks * plan.rows)
 
         def errors(hypothesis: Any) -> Array:
             wrong = self.learner.predict(hypothesis, sample.x)[:, 0] != labels
             return jnp.sum(wrong & fresh, dtype=jnp.int32)
 
-        chosen = exponential(-jax.vmap(errors)(found), plan.epsilon).sample(of_choice)
-        return jax.tree.map(lambda part: part[chosen], found)
+        chosen = exponential(-jax.vmap(errors)(hypotheses), plan.epsilon).sample(of_choice)
+        return jax.tree.map(lambda part: part[chosen], hypotheses)
 
     def _guarantee(self, plan: ConfidentPlan) -> Guarantee | None:
         """Parallel composition of the K blocks and the choice; None if the learner is not private."""
@@ -134,8 +136,8 @@ class Confident(Learner):
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """K times the learner's sample size at the accuracy of a block, and the rows of the choice."""
-        count, own, fresh = self._sizes(privacy, accuracy)
-        return count * own + fresh
+        count, block_rows, fresh = self._sizes(privacy, accuracy)
+        return count * block_rows + fresh
 
     def _count(self, accuracy: Accuracy) -> int:
         return theory.blocks(float(accuracy.beta), self.failure) if self.blocks is None else self.blocks
@@ -147,5 +149,5 @@ class Confident(Learner):
         """(K, rows of a block, rows of the choice)."""
         epsilon, alpha, beta = effective_epsilon(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         count = self._count(accuracy)
-        own = self.learner.sample_size(privacy, self._of_block(accuracy))
-        return count, own, theory.fresh_rows(count, self.ratio * alpha, alpha, epsilon, beta)
+        block_rows = self.learner.sample_size(privacy, self._of_block(accuracy))
+        return count, block_rows, theory.fresh_rows(count, self.ratio * alpha, alpha, epsilon, beta)

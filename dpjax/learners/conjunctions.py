@@ -10,8 +10,8 @@ from jax import Array
 from dpjax.concepts.literals import OfLiterals
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Neighboring
-from dpjax.learners.base import Pairs, database
 from dpjax.learners.covering import Covering
+from dpjax.learners.samples import Pairs, database
 from dpjax.mechanisms.cover.literals import Literals
 
 

@@ -14,7 +14,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import MOST_ROWS, Learner, Pairs, database, single_column
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
@@ -116,7 +117,7 @@ class Covering(Learner, ABC):
         if self.neighboring is Neighboring.REPLACE_ONE:
             return pairs
         present = jnp.arange(rows) < rows - 1
-        return [(one, Sample(one.x, one.y, present)) for pair in pairs for one in pair]
+        return [(sample, Sample(sample.x, sample.y, present)) for pair in pairs for sample in pair]
 
 
 class CoveringPlane(Covering):
@@ -134,13 +135,13 @@ class CoveringPlane(Covering):
 
     def require_complete(self) -> None:
         """NoTheoremError for a family without the pieces of every target: rows may all lie where its lines miss."""
-        if not getattr(self.functions, "complete", False):
+        if not self.functions.complete:
             expected = f"a complete one, which divides the grid in every way in which {self.targets} do"
             raise NoTheoremError("family", expected, repr(self.functions), "search for n: no bound is for all rows")
 
     def most_rows(self, plan: CoverPlan) -> int:
-        """Those of the family, if it says so."""
-        return getattr(self.functions, "most_rows", MOST_ROWS)
+        """Those of the family."""
+        return self.functions.most_rows
 
     def theorem(self, plan: CoverPlan, accuracy: Accuracy) -> int:
         """`Covering.theorem` at the coefficient that runs: families of cuts clip it."""
@@ -154,11 +155,11 @@ class CoveringPlane(Covering):
         checks.whole_or_none("k", self.k, 1)
         if self.family is not None and not usual:
             raise InputError("family", f"no {names} beside it", "both", "set it in the family")
-        family, own = self.functions, Grid.fine(self.concepts.d)
-        if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, own):
+        family, grid = self.functions, Grid.fine(self.concepts.d)
+        if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, grid):
             raise InputError(
-                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({own.d})",
-                repr(family), f"give it the members of {Planar.__module__}.Planar, or run it by {self.runs[0]}",
+                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({grid.d})",
+                repr(family), f"inherit from {Planar.__module__}.Planar, or run it by {self.runs[0]}",
             )  # fmt: skip
 
     def concept_of(self, chosen: Any) -> Array:

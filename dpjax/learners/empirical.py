@@ -9,8 +9,8 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.subsampling import with_replacement
-from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.on_line import OnLine
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.keys import streams
@@ -84,8 +84,8 @@ class EmpiricalLearner(OfLearner):
                 accuracy = _halves(accuracy)
         draws, least = self._chosen(privacy, accuracy, n)
         part = budget_for(self.learner, budgets_of_draws(self.learner, privacy, draws, least), accuracy, draws)
-        one = self.learner.plan(part, accuracy, draws)
-        return EmpiricalPlan(one, whole(draws), whole(least), bucket(draws))
+        inner_plan = self.learner.plan(part, accuracy, draws)
+        return EmpiricalPlan(inner_plan, whole(draws), whole(least), bucket(draws))
 
     @property
     def k(self) -> int:

@@ -12,8 +12,8 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS, composed, split
-from dpjax.accounting.zcdp import rho_of, zcdp, zcdp_rho
-from dpjax.concepts.base import covers_of, line_of, on_line
+from dpjax.accounting.zcdp import exponential_guarantee, rho_of, zcdp, zcdp_rho
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
@@ -22,12 +22,11 @@ from dpjax.core.plans import Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
 from dpjax.learners.column_errors import MOST_ROWS, column_errors
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.sanitizers.base import Sanitizer
 from dpjax.theory import generic as theory
 
 JOINT = "joint"
-_NEEDED = ("domain", "size", "predict", "dichotomies", "growth")
 _SHARES = tuple(i / 20 for i in range(2, 20))
 _QUERIES, _FAILURE = 0.45, 0.25  # of alpha and of beta, for a sanitizer with ``unseen``
 
@@ -60,7 +59,7 @@ class GenericLearner(OfColumns):
     columns an exponential mechanism over these concepts. Proper and agnostic.
 
     Args:
-      concepts: a class with ``dichotomies`` and ``growth``: points, thresholds, a matrix, a tree (of VC dimension 1).
+      concepts: a class with ``dichotomies``: points, thresholds, a matrix, a tree (of VC dimension 1).
       k: static number of concepts, >= 1.
       sanitizer: of the points. For a matrix class one of counting queries (`BLR`, `MWEM`), which should answer all
         queries in `Finite.xor`; for thresholds and trees one of thresholds, for points one of points or thresholds. The
@@ -75,7 +74,7 @@ class GenericLearner(OfColumns):
 
     Privacy: (epsilon, delta), replace-one, for every sample: the sanitizer and k exponential mechanisms over concepts
       that its output determines.
-    Utility: `theory.generic.rows` with the class's ``covers`` (`concepts.base.Covered`), by default all its concepts.
+    Utility: `theory.generic.rows` with the class's ``covers`` (`ConceptClass.covers`), by default all its concepts.
       The domain is paid for once, the choices grow with sqrt(k). No private learner is flat in k on a long chain:
       k thresholds of a known order trace whom they are learned from, so they need about k^(1/3) rows
       (`attacks.BonehShaw`, docs/gallery/one-tree.md). Where labels are right `StableNodes` is flat in k and pays for
@@ -96,11 +95,7 @@ class GenericLearner(OfColumns):
         checks.choice("composition", self.composition, (*COMPOSITIONS, JOINT))
         if self.share is not None:
             checks.probability("share", self.share)
-        if not all(hasattr(self.concepts, name) for name in _NEEDED):
-            raise InputError(
-                "concepts", f"a class with {', '.join(_NEEDED)}, as Points, Thresholds, Tree and Finite are",
-                type(self.concepts).__name__, "use another learner",
-            )  # fmt: skip
+        require_class(self.concepts, ConceptClass.dichotomies)
         replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         advice = "build one, such as PointCounts(domain); a new kind inherits from dpjax.sanitizers.Sanitizer"
         checks.instance("sanitizer", self.sanitizer, Sanitizer, advice)
@@ -110,7 +105,7 @@ class GenericLearner(OfColumns):
             )
         if self.composition == JOINT and self.sanitizer.spends == "approximate":
             raise InputError("sanitizer", "a pure one", type(self.sanitizer).__name__, 'take composition="zcdp"')
-        bits = max(1, (line_of(self.concepts).size - 1).bit_length())
+        bits = max(1, (self.concepts.line.size - 1).bit_length())
         if self.sanitizer.bits != bits:
             raise InputError(
                 "sanitizer", f"one of values of {bits} bits", f"{self.sanitizer.bits}", "make it for the domain"
@@ -136,7 +131,7 @@ class GenericLearner(OfColumns):
         """k concepts; an empty sample gives random concepts."""
         self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
-        synthetic = self.sanitizer.sanitize(of_points, on_line(self.concepts, sample.x), sample.mask, plan.sanitizer)
+        synthetic = self.sanitizer.sanitize(of_points, self.concepts.on_line(sample.x), sample.mask, plan.sanitizer)
         number, exists = self.concepts.dichotomies(synthetic.points, synthetic.listed)
         errors = column_errors(self.concepts.predict(Hypothesis.of(number), sample.x), sample)
 
@@ -204,7 +199,7 @@ class GenericLearner(OfColumns):
         else:
             rows = lambda n: self.sanitizer.unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
         return theory.rows(
-            covers_of(self.concepts, alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
+            self.concepts.covers(alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
             effective_epsilon(plan.epsilon), rows, alpha, beta - failure, agnostic,
         )  # fmt: skip
 

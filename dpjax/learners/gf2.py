@@ -32,11 +32,11 @@ def solve(rows: Array, right: Array, unknowns: int) -> tuple[Array, Array, Array
     def pivot_of(bit: int | Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
         limb, taken, used, pivots = state  # uint32, uint32, bool [r, S]; int32[32, S]
         shift = jnp.asarray(bit).astype(jnp.uint32)
-        one = (limb >> shift) & jnp.uint32(1) != 0
-        pivot = jnp.min(jnp.where(one & ~used, index, count), axis=0)  # count, a no-op, if there is no pivot
+        ones = (limb >> shift) & jnp.uint32(1) != 0
+        pivot = jnp.min(jnp.where(ones & ~used, index, count), axis=0)  # count, a no-op, if there is no pivot
         here = index == pivot
         of_pivot = [jnp.sum(jnp.where(here, part, jnp.uint32(0)), axis=0, dtype=jnp.uint32) for part in (limb, taken)]
-        moved = one & ~here & (pivot < count)
+        moved = ones & ~here & (pivot < count)
         limb = limb ^ jnp.where(moved, of_pivot[0], jnp.uint32(0))
         taken = taken ^ jnp.where(moved, of_pivot[1] ^ (jnp.uint32(1) << shift), jnp.uint32(0))
         return limb, taken, used | here, pivots.at[bit].set(pivot)
@@ -46,19 +46,19 @@ def solve(rows: Array, right: Array, unknowns: int) -> tuple[Array, Array, Array
         limb = jax.lax.dynamic_index_in_dim(matrix, limbs - 1 - number, 0, keepdims=False)
         limb = limb & jnp.where(number < blocks - 1, jnp.uint32(0xFFFFFFFF), jnp.uint32(last))
         start = limb, jnp.zeros_like(limb), used, jnp.full((_WORD, systems), count, jnp.int32)
-        _, taken, used, found = jax.lax.fori_loop(0, _WORD, pivot_of, start)
-        of_pivots = jnp.take_along_axis(matrix, jnp.minimum(found, count - 1)[None], axis=1)  # [L + T, 32, S]
+        _, taken, used, solved = jax.lax.fori_loop(0, _WORD, pivot_of, start)
+        of_pivots = jnp.take_along_axis(matrix, jnp.minimum(solved, count - 1)[None], axis=1)  # [L + T, 32, S]
         for bit in range(_WORD):
             taken_up = (taken >> jnp.uint32(bit)) & jnp.uint32(1) != 0
             matrix = matrix ^ jnp.where(taken_up, of_pivots[:, bit, None], jnp.uint32(0))
-        return matrix, used, jax.lax.dynamic_update_slice_in_dim(pivots, found, _WORD * number, 0)
+        return matrix, used, jax.lax.dynamic_update_slice_in_dim(pivots, solved, _WORD * number, 0)
 
     no_pivots = jnp.full((_WORD * blocks, systems), count, jnp.int32)
     start = jnp.concatenate([rows, right]), jnp.zeros((count, systems), bool), no_pivots
     matrix, used, pivots = jax.lax.fori_loop(0, blocks, block, start)
-    found, pivots = matrix[limbs:], pivots[:unknowns]
-    wrong = jnp.any((found != 0) & ~used, axis=(0, 1))
+    solved, pivots = matrix[limbs:], pivots[:unknowns]
+    wrong = jnp.any((solved != 0) & ~used, axis=(0, 1))
     free = pivots == count
-    values = jnp.take_along_axis(found, jnp.minimum(pivots, count - 1)[None], axis=1)  # [T, unknowns, S]
+    values = jnp.take_along_axis(solved, jnp.minimum(pivots, count - 1)[None], axis=1)  # [T, unknowns, S]
     solution = jnp.where(free[:, None], jnp.uint32(0), jnp.swapaxes(values, 0, 1)).reshape(unknowns, words, systems)
     return solution, ~wrong, jnp.sum(~free, axis=0, dtype=jnp.int32)

@@ -7,6 +7,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import composed, require_composition, split
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys
@@ -14,7 +15,7 @@ from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfColumns
 from dpjax.learners.representations.points import PointBuckets
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import points as theory
 
 _MOST_BITS = 20
@@ -86,7 +87,7 @@ class HashedPoints(OfColumns):
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
         family = PointBuckets(self.concepts, plan.tries, plan.bits)
         hashes = family.draw(of_hashes)
-        choose = lambda own, column: exponential(-column, plan.epsilon).sample(own)  # noqa: E731
+        choose = lambda column_key, column: exponential(-column, plan.epsilon).sample(column_key)  # noqa: E731
         errors = family.column_errors(hashes, sample)
         return family.members(hashes, jax.vmap(choose)(keys.per_index(of_columns, self.k), errors))
 

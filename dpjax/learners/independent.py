@@ -74,8 +74,8 @@ class Independent(OfLearner):
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> IndependentPlan:
         """One plan for all runs, at the largest budget per run and failure probability beta / k."""
         part = self._part(privacy)
-        one = self.learner.plan(Privacy(part.epsilon, part.delta), self._of_one(accuracy), n)
-        return IndependentPlan(one, down(part.slack))
+        run_plan = self.learner.plan(Privacy(part.epsilon, part.delta), self._of_one(accuracy), n)
+        return IndependentPlan(run_plan, down(part.slack))
 
     def _learn(self, key: Array, sample: Sample, plan: IndependentPlan) -> Hypothesis:
         """k hypotheses; given the plan of one run, the first hypotheses do not depend on k."""
@@ -84,8 +84,8 @@ class Independent(OfLearner):
 
         def one(arguments) -> Hypothesis:
             run_key, column, points = arguments
-            own = Sample(sample.x if points is None else points, column[:, None], sample.mask)
-            return self.learner.learn(run_key, own, plan.one)
+            run_sample = Sample(sample.x if points is None else points, column[:, None], sample.mask)
+            return self.learner.learn(run_key, run_sample, plan.one)
 
         columns = (keys.per_index(key, self.k), sample.y.T, jnp.swapaxes(sample.x, 0, 1) if own_points else None)
         at_once = max(1, _CELLS // sample.capacity)

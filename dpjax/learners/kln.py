@@ -6,11 +6,14 @@ from typing import ClassVar
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core.plans import Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, Learner, label_columns, require_pieces
-from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import label_columns
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
 
@@ -37,13 +40,13 @@ class KLN(Learner):
       Theorem 2.22.
     """
 
-    concepts: InPieces
+    concepts: ConceptClass
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "bounded range"
     proper: ClassVar[bool] = True
 
     def __post_init__(self):
-        require_pieces(self.concepts, "KLN")
+        require_class(self.concepts, ConceptClass.pieces)
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> KLNPlan:
         """One exponential mechanism with all of epsilon."""

@@ -15,9 +15,10 @@ from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, database, flipped_label_pairs, replace_one_only
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
+from dpjax.learners.base import Learner
 from dpjax.learners.gf2 import solve
+from dpjax.learners.samples import Pairs, database, flipped_label_pairs
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
 
@@ -121,10 +122,10 @@ class ParityLearner(Learner):
         if self.subsamples is not None:
             epsilon, delta, _, beta = host_numbers(privacy, accuracy)
             checks.delta(delta, positive_for="ParityLearner")
-            found = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
-            if found < 1 - beta:
+            probability = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
+            if probability < 1 - beta:
                 raise NoTheoremError(
-                    "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",
+                    "subsamples", f"enough for success with probability {1 - beta:g}", f"{probability:.3g}",
                     "leave them to the planner, or search for n",
                 )  # fmt: skip
         return m * rows
@@ -140,8 +141,8 @@ class ParityLearner(Learner):
         for ones in sorted({min(voters, most * part // 4 + 1) for part in (2, 3)}):
             first = [1] * ones + [0] * (rows - ones)
             other = [1] * (ones - 1) + [0] * (rows - ones + 1)
-            one, two = (database(domain, values, np.repeat([labels], 2, 0).T) for labels in (first, other))
-            pairs.append((one, two))
+            sample, neighbor = (database(domain, values, np.repeat([labels], 2, 0).T) for labels in (first, other))
+            pairs.append((sample, neighbor))
         return flipped_label_pairs(domain, rows, 2) + pairs
 
     def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
@@ -153,11 +154,11 @@ class ParityLearner(Learner):
 
 def _dealt(table: Array, plan: ParityPlan) -> Array:
     """``[most_rows, most_subsamples, ...]``: row r m + j is row r of subsample j; missing rows are zero."""
-    own = jnp.arange(plan.most_subsamples, dtype=jnp.int32)
+    subsample = jnp.arange(plan.most_subsamples, dtype=jnp.int32)
     number = jnp.arange(plan.most_rows, dtype=jnp.int32)[:, None]
     m = jnp.clip(plan.subsamples, 0, plan.most_subsamples)
-    place = number * m + own
-    there = (own < m) & (number < plan.rows) & (place < table.shape[0])
+    place = number * m + subsample
+    there = (subsample < m) & (number < plan.rows) & (place < table.shape[0])
     return jnp.where(there[..., None], table[jnp.minimum(place, table.shape[0] - 1)], jnp.uint32(0))
 
 

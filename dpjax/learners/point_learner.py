@@ -14,8 +14,9 @@ from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys, wide
 from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, flipped_label_pairs, replace_one_only
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import Pairs, flipped_label_pairs
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory

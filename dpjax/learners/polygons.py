@@ -8,9 +8,10 @@ import numpy as np
 
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.members import implements
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.learners.base import Pairs, database
 from dpjax.learners.covering import CoveringPlane
+from dpjax.learners.samples import Pairs, database
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
@@ -103,10 +104,10 @@ class PolygonLearner(CoveringPlane):
             return self.family
         sizes, follow = self.performance, self.follow
         if follow is None:
-            follow = _FOLLOW if self.k is None and hasattr(self.measure, "mass") else 0.0
+            follow = _FOLLOW if self.k is None and implements(self.measure, LineMeasure.mass) else 0.0
         walls = min(sizes.walls, sizes.bins)
-        own = sizes.slabs, sizes.bins, sizes.spare, walls
-        return HalfPlanes(self.concepts.d, self.measure, *own, follow=follow)
+        counts = sizes.slabs, sizes.bins, sizes.spare, walls
+        return HalfPlanes(self.concepts.d, self.measure, *counts, follow=follow)
 
     @property
     def likely_rounds(self) -> int:
@@ -152,11 +153,11 @@ class PolygonLearner(CoveringPlane):
         pairs = super().hard_neighbors(rows)
         targets = ceil((rows - 1) * self._worth / (1 + self._worth))
         places, labels = [(0, 0)] * rows, [self.concepts.label ^ (i >= targets) for i in range(rows - 1)]
-        domain, own = self.concepts.domain, self.concepts.label
-        near = [database(domain, places, np.array([*labels, last])) for last in (own, not own)]
+        domain, label = self.concepts.domain, self.concepts.label
+        near = [database(domain, places, np.array([*labels, last])) for last in (label, not label)]
         return [*pairs, *self.related([(near[0], near[1])], rows)]
 
     @property
     def _worth(self) -> float:
         """The number of targets that are worth one other row."""
-        return getattr(self.scoring, "lam", 1.0)
+        return self.scoring.lam

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import MOST_ROWS, Learner
-from dpjax.learners.representations.base import Representation, choose, columns, require_representation
-from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
+from dpjax.learners.base import Learner
+from dpjax.learners.representations.base import Representation, require_representation
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.theory import representations as theory
 
 CALIBRATIONS = "corrected", "printed"
@@ -65,16 +66,16 @@ class RepresentationLearner(Learner):
 
     def _learn(self, key: Array, sample: Sample, plan: RepresentationPlan) -> Hypothesis:
         """One function of the family; an empty sample gives a uniform choice."""
-        if sample.y.shape[1] != columns(self.representation):
-            count = f"{columns(self.representation)} columns"
+        if sample.y.shape[1] != self.representation.concepts.columns:
+            count = f"{self.representation.concepts.columns} columns"
             raise InputError("labels", count, f"{sample.y.shape[1]}", "give the labels of one concept, all bits")
         of_family, of_choice = keys.streams(key, "family", "choice")
         representation = self.representation.sized(plan.sizes)
-        return choose(representation, of_choice, representation.draw(of_family), sample, plan.epsilon)
+        return representation.choose(of_choice, representation.draw(of_family), sample, plan.epsilon)
 
     def most_rows(self, plan: RepresentationPlan) -> int:
-        """Those of the representation, if it says so."""
-        return getattr(self.representation.sized(plan.sizes), "most_rows", MOST_ROWS)
+        """Those of the representation."""
+        return self.representation.sized(plan.sizes).most_rows
 
     def _guarantee(self, plan: RepresentationPlan) -> Guarantee:
         """One exponential mechanism, given the family.
@@ -109,11 +110,11 @@ def _sized(representation: Any, calibration: str, alpha: float, beta: float) -> 
         pairs = [(alpha * near, beta * failure) for near in _NEAR for failure in _FAILURE]
     best, least = None, 0
     for near, failure in pairs:
-        if (one := representation.for_accuracy(near, failure)) is None:
+        if (sized := representation.for_accuracy(near, failure)) is None:
             continue
-        rows = theory.rows(one.count, near, failure, 1.0, alpha, beta)
+        rows = theory.rows(sized.count, near, failure, 1.0, alpha, beta)
         if rows is not None and (best is None or rows < least):
-            best, least = one, rows
+            best, least = sized, rows
     if best is None:
         return _as_given(representation, alpha, beta)
     return best

@@ -7,10 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.base import columns_of
-from dpjax.concepts.cube import Cube
-from dpjax.concepts.domain import Domain
-from dpjax.concepts.plane import Plane
+from dpjax.concepts.domain import FiniteDomain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
@@ -37,21 +34,21 @@ def single_column(sample: Sample, learner: str) -> Array:
 def label_columns(sample: Sample, concepts: Any, learner: str) -> Array:
     """The label column of one concept, ``bool[capacity]``; of a class with ``columns`` > 1, all the bits of its labels,
     ``bool[capacity, columns]``."""
-    count = columns_of(concepts)
+    count = concepts.columns
     if count == 1:
         return single_column(sample, learner)
     if sample.y.shape[1] != count:
-        given = f"{sample.y.shape[1]} columns"
-        raise InputError(f"labels for {learner}", f"{count} columns, the bits of a label", given, "give all bits")
+        actual = f"{sample.y.shape[1]} columns"
+        raise InputError(f"labels for {learner}", f"{count} columns, the bits of a label", actual, "give all bits")
     return sample.y
 
 
-def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None = None) -> Sample:
+def database(domain: FiniteDomain, values, labels, capacity: int | None = None) -> Sample:
     """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``.
 
     capacity: rows of its buffer, by default n, and 1 for an empty sample.
     """
-    checks.members("domain", domain, ("limbs", "encode"), "give the domain of a class: concepts.domain")
+    checks.instance("domain", domain, FiniteDomain, "give the domain of a class: concepts.domain")
     labels = np.asarray(labels)
     if labels.ndim not in (1, 2):
         raise InputError("labels", "0/1 of shape [n] or [n, k]", f"shape {labels.shape}", "give one row a label")
@@ -71,7 +68,7 @@ def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None
     return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < rows))
 
 
-def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1, place: int = -1) -> Pairs:
+def flipped_label_pairs(domain: FiniteDomain, rows: int, concepts: int = 1, place: int = -1) -> Pairs:
     """Neighbors that differ in one row: all rows identical but that at ``place``, moved or relabeled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1

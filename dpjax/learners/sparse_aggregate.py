@@ -16,8 +16,9 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, single_column
-from dpjax.lists.base import Lists, require_lists
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
+from dpjax.lists.base import ListPlan, Lists, require_lists
 from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
 
 MOST_COUNTS = 1 << 28
@@ -71,7 +72,7 @@ class SparseAggregate(Learner):
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="SparseAggregate")
         inner = self.lists.plan(accuracy)
-        checks.members("plan of the lists", inner, ("ends", "length"), "return a plan_type with these two")
+        checks.instance("plan of the lists", inner, ListPlan, "inherit from dpjax.lists.ListPlan")
         checks.integer("length of the lists' plan", inner.length, 1)
         _check_ends(inner.ends)
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
@@ -99,7 +100,7 @@ class SparseAggregate(Learner):
         batch, place = index % m, index // m
         rows = (sample.size - batch + m - 1) // m
         with jax.enable_x64(True):  # products of two whole numbers below 2^31
-            ends, number = (jnp.asarray(one).astype(jnp.int64) for one in (plan.lists.ends, place))
+            ends, number = (jnp.asarray(value).astype(jnp.int64) for value in (plan.lists.ends, place))
             beyond = number[:, None] * ends[-1] >= ends * rows[:, None].astype(jnp.int64)
             part = jnp.sum(beyond, axis=1, dtype=jnp.int32)
         element = jnp.minimum(sample.x[:, 0], jnp.uint32(self.concepts.width - 1)).astype(jnp.int32)
@@ -114,15 +115,15 @@ class SparseAggregate(Learner):
         The counts of a sample are all that a learner reads of it, so simulations of many rows may draw counts.
         """
         of_lists, of_choice = keys.streams(key, "lists", "choice")
-        own = keys.per_index(of_lists, plan.most)
-        names, filled = jax.vmap(self.lists.names, (0, 0, None))(own, counts, plan.lists)
+        batch_keys = keys.per_index(of_lists, plan.most)
+        names, filled = jax.vmap(self.lists.names, (0, 0, None))(batch_keys, counts, plan.lists)
         if names.shape[1] != plan.lists.length:
-            given, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
-            raise InputError("names of the lists", f"{plan.lists.length} entries, the plan's length", given, advice)
+            actual, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
+            raise InputError("names of the lists", f"{plan.lists.length} entries, the plan's length", actual, advice)
         filled &= jnp.arange(plan.most, dtype=jnp.int32)[:, None] < plan.batches
-        law, found = sparse_selection(names, filled, plan.epsilon, plan.delta)
+        law, tallied = sparse_selection(names, filled, plan.epsilon, plan.delta)
         slot = law.sample(of_choice)
-        name = jnp.where(slot < 0, jnp.uint32(0), found.names[jnp.maximum(slot, 0), 0])
+        name = jnp.where(slot < 0, jnp.uint32(0), tallied.names[jnp.maximum(slot, 0), 0])
         labels = name >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
         return self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
 

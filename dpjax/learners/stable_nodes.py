@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.packing import unpack
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.stable_points import Cells, StableCells, StablePlan, count_cells
 from dpjax.theory import points as theory
-
-_NEEDED = ("line", "on_line", "relabel", "height")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class StableNodes(StableCells):
     what: ClassVar[str] = "nodes"
 
     def __post_init__(self):
-        checks.members("concepts", self.concepts, _NEEDED, "take a Tree, such as Tree.of_class(matrix)")
+        require_class(self.concepts, ConceptClass.relabel, "Tree.of_class(matrix)")
         checks.instance("neighboring", self.neighboring, Neighboring, "take a member of Neighboring")
 
     def _learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:

@@ -13,8 +13,9 @@ from dpjax.concepts.points import Points
 from dpjax.core import checks
 from dpjax.core.plans import Positive, Probability, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, flipped_label_pairs
+from dpjax.learners.base import Learner
 from dpjax.learners.point_learner import sort_rows
+from dpjax.learners.samples import Pairs, flipped_label_pairs
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.theory import points as theory
 
@@ -102,9 +103,9 @@ class StablePoints(StableCells):
         cells = count_cells(sample, self.concepts.domain.size)
         kinds = self.concepts.domain.size << min(k, 31)
         noisy = self.histogram(cells, plan).rounded(self.most, self.most, kinds).sample(key)
-        found = jnp.where(unpack(cells.labels, k), noisy[:, None], jnp.int32(-1))  # [slots, k]
-        slot = jnp.argmax(found, axis=0)  # of equal counts the first: the lowest value
-        some = jnp.max(found, axis=0) >= 0
+        released = jnp.where(unpack(cells.labels, k), noisy[:, None], jnp.int32(-1))  # [slots, k]
+        slot = jnp.argmax(released, axis=0)  # of equal counts the first: the lowest value
+        some = jnp.max(released, axis=0) >= 0
         concept = jnp.where(some[:, None], cells.value[slot], jnp.uint32(0))  # hides values that were not released
         return Hypothesis(concept, ~some, jnp.zeros(k, jnp.int32))
 

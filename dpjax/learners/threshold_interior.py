@@ -16,7 +16,8 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, single_column
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
 from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
@@ -87,9 +88,9 @@ class ThresholdInterior(Learner):
     def _learn(self, key: Array, sample: Sample, plan: InteriorPlan) -> Hypothesis:
         """One threshold."""
         rows, mask = self.selected(sample, plan)
-        found = private_median(key, rows, mask, plan.median)
-        number = jnp.concatenate([jnp.zeros(2 - found.element.shape[0], jnp.uint32), found.element])
-        return Hypothesis(number[None], jnp.zeros(1, bool), found.outcome[None])
+        answer = private_median(key, rows, mask, plan.median)
+        number = jnp.concatenate([jnp.zeros(2 - answer.element.shape[0], jnp.uint32), answer.element])
+        return Hypothesis(number[None], jnp.zeros(1, bool), answer.outcome[None])
 
     def selected(self, sample: Sample, plan: InteriorPlan) -> tuple[Array, Array]:
         """The 2 m records in a buffer, ``uint32[2 most, limbs]``, and its mask; one row affects at most two records."""

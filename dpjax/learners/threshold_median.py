@@ -8,13 +8,15 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
 from dpjax.core.plans import Count, Positive, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, single_column
-from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import single_column
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
 
@@ -98,13 +100,13 @@ class ThresholdMedian(Learner):
             after = jnp.minimum(jnp.concatenate([boundary[1:], jnp.full(1, 2 * count, jnp.int32)]), total)
             # gap g lies strictly between records g - 1 and g; gap 0 and gap `total` extend to the ends of the domain
             gap = jnp.arange(2 * count + 1, dtype=jnp.int32)
-            one = jnp.uint64(1)
+            unit = jnp.uint64(1)
             left = jnp.concatenate([jnp.zeros(1, jnp.uint64), records])
             right = jnp.concatenate([records, jnp.zeros(1, jnp.uint64)])
             room_left = (gap == 0) | (left < jnp.uint64(size - 1))
             room_right = (gap == total) | (right > jnp.uint64(0))
-            low = jnp.where(gap == 0, left, left + one)
-            high = jnp.where(gap == total, jnp.uint64(size - 1), right - one)
+            low = jnp.where(gap == 0, left, left + unit)
+            high = jnp.where(gap == total, jnp.uint64(size - 1), right - unit)
             gap_alive = (gap <= total) & room_left & room_right & (low <= high)
             first = wide.split(jnp.concatenate([records, low]))
             last = wide.split(jnp.concatenate([records, high]))

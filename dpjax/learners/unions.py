@@ -15,6 +15,7 @@ from dpjax.core.plans import Number, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
+from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
@@ -83,8 +84,9 @@ class UnionLearner(CoveringPlane):
 
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
-        most, own = getattr(self.concepts, "edges", 4), getattr(self.family, "edges", 0)
-        self.check(Unions, own if 3 <= own <= most else most, usual, "directions or bins")
+        checks.instance("concepts", self.concepts, Unions, "use another learner for other classes")
+        most, edges = self.concepts.edges, self.family.edges if isinstance(self.family, Planar) else 0
+        self.check(Unions, edges if 3 <= edges <= most else most, usual, "directions or bins")
         checks.whole_or_none("estimate", self.estimate, 1)
 
     @property
@@ -94,7 +96,7 @@ class UnionLearner(CoveringPlane):
 
     @property
     def _enough(self) -> int:
-        return self.concepts.triangles * getattr(self.functions, "per_triangle", 1)
+        return self.concepts.triangles * self.functions.per_triangle
 
     @property
     def functions(self) -> Any:
@@ -123,12 +125,14 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        found = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
+        cover = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         least = 0.0
         if short and self.islands and rows is not None:
-            worth = float(found.coefficient) * rows  # of the whole square, in nats
+            worth = float(cover.coefficient) * rows  # of the whole square, in nats
             least = min(_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
-        return UnionPlan(**{one.name: getattr(found, one.name) for one in fields(found)}, islands=np.float32(least))
+        return UnionPlan(
+            **{field.name: getattr(cover, field.name) for field in fields(cover)}, islands=np.float32(least)
+        )
 
     def _learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
         """One concept, encoded with one piece per round; an empty sample gives random pieces."""
@@ -148,15 +152,15 @@ class UnionLearner(CoveringPlane):
             raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
         plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
-        found = self.theorem(plan, accuracy)
+        rows = self.theorem(plan, accuracy)
         if self.rounds is not None:
-            return found
+            return rows
         least = rows_of_rounds(rounds, float(privacy.epsilon))
         if self.estimate is not None and self.estimate < least:
             raise NoTheoremError(
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
             )
-        return max(found, least)
+        return max(rows, least)
 
     def _of_theorem(self, accuracy: Accuracy) -> tuple[int, int]:
         rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds

@@ -42,8 +42,8 @@ def of_rows(method: str, bits: int, size: int, epsilon: float, delta: float, alp
     best: DeepDesign | None = None
     for name in METHODS if method == "auto" else (method,):
         if best is None or _least(name, bits, size, epsilon, delta) < best.deep:
-            found = _search(name, bits, size, epsilon, delta, alpha, beta)
-            best = found if best is None or found.rows < best.rows else best
+            design = _search(name, bits, size, epsilon, delta, alpha, beta)
+            best = design if best is None or design.rows < best.rows else best
     assert best is not None, "nothing was tried"
     return best
 
@@ -68,9 +68,9 @@ def _search(method: str, bits: int, size: int, epsilon: float, delta: float, alp
         best, step = at(place, betas), 4
         while step:
             near = [p for p in (place - step, place + step) if 0 <= p < len(_SHARES)]
-            found = min(((at(p, betas), p) for p in near), key=lambda pair: pair[0].rows, default=(best, place))
-            if found[0].rows < best.rows:
-                best, place = found
+            candidate = min(((at(p, betas), p) for p in near), key=lambda pair: pair[0].rows, default=(best, place))
+            if candidate[0].rows < best.rows:
+                best, place = candidate
             else:
                 step //= 2
         return place, best

@@ -15,8 +15,9 @@ from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import Learner, Pairs, database, replace_one_only, single_column
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import Pairs, database, single_column
 from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin
@@ -162,14 +163,14 @@ class ImproperVC1(Learner):
         column = single_column(sample, "ImproperVC1")
         if not plan.most:
             return self.concepts.deterministic(sample.x[:, None], column[:, None], sample.mask[:, None]), sample.mask
-        capacity, own = sample.capacity, jnp.arange(plan.most, dtype=jnp.int32)
+        capacity, slot = sample.capacity, jnp.arange(plan.most, dtype=jnp.int32)
         t = jnp.minimum(plan.subsamples, plan.most)
         order = Shuffle(sample.size, capacity).sample(key)
         rows = jnp.arange(-(-capacity // plan.least), dtype=jnp.int32)
-        place = rows * t + own[:, None]  # row r of the order is row r // t of subsample r mod t
+        place = rows * t + slot[:, None]  # row r of the order is row r // t of subsample r mod t
         row = order[jnp.minimum(place, capacity - 1)]
-        real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
-        return self.concepts.deterministic(sample.x[row], column[row], real), own < t
+        real = (slot < t)[:, None] & (place < capacity) & sample.mask[row]
+        return self.concepts.deterministic(sample.x[row], column[row], real), slot < t
 
     def _guarantee(self, plan: ImproperPlan) -> Guarantee:
         """The sum of the median's and the choice's cost."""
@@ -209,10 +210,10 @@ class ImproperVC1(Learner):
         pairs = super().hard_neighbors(rows)
         deep = _two_paths(self.concepts)
         if deep and rows > 1:
-            one, other = deep
-            shares = [[(one, 1) if i % share else (other, 1) for i in range(rows - 1)] for share in (2, 3)]
-            for most in (*shares, [(one, 1), *[(other, 1)] * (rows - 2)]):
-                samples = [sample_at(self.concepts, [*most, (last, 1)]) for last in (one, other)]
+            first, second = deep
+            shares = [[(first, 1) if i % share else (second, 1) for i in range(rows - 1)] for share in (2, 3)]
+            for most in (*shares, [(first, 1), *[(second, 1)] * (rows - 2)]):
+                samples = [sample_at(self.concepts, [*most, (last, 1)]) for last in (first, second)]
                 pairs.append((samples[0], samples[1]))
         return pairs
 

@@ -22,7 +22,8 @@ from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Positive, Slack, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, host_numbers
 from dpjax.laws import Laplace
-from dpjax.learners.base import Learner, Pairs, single_column
+from dpjax.learners.base import Learner
+from dpjax.learners.samples import Pairs, single_column
 from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import vc1 as theory
@@ -125,13 +126,13 @@ class ProperVC1(Learner):
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ProperPlan:
         """An improper learner's plan for a part of alpha and beta, and the descent's numbers; n is not used."""
-        start, _, found = self.design(privacy, accuracy)
-        own, other = self.parts(privacy, accuracy)
-        first = self.first or min(max(own / (own + other), 1e-3), 1 - 1e-3)
-        test = down(_TEST * float(privacy.epsilon)) if found.tests else np.float32(0)
+        start, _, descent = self.design(privacy, accuracy)
+        start_rows, descent_rows = self.parts(privacy, accuracy)
+        first = self.first or min(max(start_rows / (start_rows + descent_rows), 1e-3), 1 - 1e-3)
+        test = down(_TEST * float(privacy.epsilon)) if descent.tests else np.float32(0)
         return ProperPlan(
-            self.improper.plan(privacy, start), np.float32(first), np.float32(found.share), test,
-            down(found.choice.epsilon), down(found.choice.slack), found.rounds, found.tests,
+            self.improper.plan(privacy, start), np.float32(first), np.float32(descent.share), test,
+            down(descent.choice.epsilon), down(descent.choice.slack), descent.rounds, descent.tests,
         )  # fmt: skip
 
     def design(self, privacy: Privacy, accuracy: Accuracy) -> tuple[Accuracy, int, Descent]:
@@ -145,35 +146,35 @@ class ProperVC1(Learner):
         of_start, of_walk = keys.streams(key, "start", "walk")
         cut = (sample.size.astype(jnp.float32) * as_float(plan.first).astype(jnp.float32)).astype(jnp.int32)
         place = jnp.arange(sample.capacity, dtype=jnp.int32)
-        one = Sample(sample.x, sample.y, sample.mask & (place < cut))
-        other = Sample(sample.x, sample.y, sample.mask & (place >= cut))
-        start = self.improper.learn(of_start, one, plan.improper)
+        start_sample = Sample(sample.x, sample.y, sample.mask & (place < cut))
+        walk_sample = Sample(sample.x, sample.y, sample.mask & (place >= cut))
+        start = self.improper.learn(of_start, start_sample, plan.improper)
         node = start.concept[0, 1].astype(jnp.int32)
-        leaf = self.descend(of_walk, node, other, plan)
+        leaf = self.descend(of_walk, node, walk_sample, plan)
         return Hypothesis(jnp.stack([jnp.uint32(0), leaf.astype(jnp.uint32)])[None], start.zero, start.outcome)
 
     def descend(self, key: Array, start: Array, sample: Sample, plan: ProperPlan) -> Array:
         """From node ``start`` (``int32[]``) to a proper node at or below it, ``int32[]``."""
         tree = self.concepts
-        found = self.counts(start, sample)
+        counts = self.counts(start, sample)
         parent, number = jnp.asarray(tree.parent), jnp.arange(tree.size, dtype=jnp.int32)
         proper, tout = jnp.asarray(tree.proper), jnp.asarray(tree.tout)
         of_bar, of_rounds = keys.streams(key, "bar", "rounds")
-        quiet_below = self._tests(of_bar, found, sample.size, plan)
+        quiet_below = self._tests(of_bar, counts, sample.size, plan)
 
         def round_(state: tuple[Array, Array], turn_key: Array) -> tuple[tuple[Array, Array], None]:
             node, done = state
             of_test, of_choice = keys.streams(turn_key, "test", "choice")
             children = (parent == node) & (number > 0)
             quiet = quiet_below(of_test, children)
-            best = _best_below(children, found, number < tout[node])
-            scores = jnp.where(quiet, -found.zeros, -best)
+            best = _best_below(children, counts, number < tout[node])
+            scores = jnp.where(quiet, -counts.zeros, -best)
             chosen = exponential(jnp.where(children, scores, 0), plan.choice, where=children).sample(of_choice)
             stays = done | proper[node] | (chosen < 0)
             return (jnp.where(stays, node, chosen), done | stays | quiet), None
 
         (node, _), _ = jax.lax.scan(round_, (start, jnp.bool_(False)), keys.per_index(of_rounds, plan.rounds))
-        below = found.leaf & (number >= node) & (number < tout[node])
+        below = counts.leaf & (number >= node) & (number < tout[node])
         return jnp.where(proper[node], node, jnp.min(jnp.where(below, number, tree.size - 1)))
 
     def _tests(self, key: Array, found: Counts, rows: Array, plan: ProperPlan) -> Callable[[Array, Array], Array]:
@@ -224,8 +225,8 @@ class ProperVC1(Learner):
 
     def parts(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
         """The theorem's numbers of rows in the first and in the second part."""
-        _, own, found = self.design(privacy, accuracy)
-        return own, found.rows
+        _, start_rows, descent = self.design(privacy, accuracy)
+        return start_rows, descent.rows
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The least n that gives both parts the rows of `parts`; one row for one concept.
@@ -234,16 +235,20 @@ class ProperVC1(Learner):
         """
         if self.concepts.size == 1:
             return 1
-        start, own, found = self.design(privacy, accuracy)
+        start, start_rows, descent = self.design(privacy, accuracy)
         self.improper.sample_size(privacy, start)  # raises for too few subsamples
-        needed = theory.descent_rounds(found.share) if found.tests else self.concepts.longest_improper
-        if found.rows and found.rounds < min(needed, self.concepts.longest_improper):
-            raise NoTheoremError("rounds", f"at least {needed}", str(found.rounds), "leave rounds out, or search for n")
-        if found.tests and 1.5 * found.share >= float(accuracy.alpha) - float(start.alpha):
-            raise NoTheoremError("share", "a small part of alpha", str(found.share), "leave share out, or search for n")
+        needed = theory.descent_rounds(descent.share) if descent.tests else self.concepts.longest_improper
+        if descent.rows and descent.rounds < min(needed, self.concepts.longest_improper):
+            raise NoTheoremError(
+                "rounds", f"at least {needed}", str(descent.rounds), "leave rounds out, or search for n"
+            )
+        if descent.tests and 1.5 * descent.share >= float(accuracy.alpha) - float(start.alpha):
+            raise NoTheoremError(
+                "share", "a small part of alpha", str(descent.share), "leave share out, or search for n"
+            )
         first = float(self.plan(privacy, accuracy).first)
         low, high = first * (1 - _ROUNDING), first * (1 + _ROUNDING)  # `learn` cuts the rows by a float32 product
-        return int(max(own / low, found.rows / (1 - high))) + 2
+        return int(max(start_rows / low, descent.rows / (1 - high))) + 2
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """For a start at an improper node: one row decides between two of its children."""
@@ -252,12 +257,12 @@ class ProperVC1(Learner):
         if not len(improper) or rows < 4:
             return super().hard_neighbors(rows)
         node = int(improper[-1])
-        one, other = (int(child) for child in tree.child[tree.child_start[node] :][:2])
+        left, right = (int(child) for child in tree.child[tree.child_start[node] :][:2])
         cut = int(np.float32(rows) * np.float32(self.first or 0.5))
         half = (rows - cut - 1) // 2
         even = [(node, 1)] * (rows - cut - 1 - 2 * half)
-        second = [*even, *[(one, 0), (other, 0)] * half]
-        databases = [sample_at(tree, [*[(node, 1)] * cut, *second, (last, 0)]) for last in (one, other)]
+        second = [*even, *[(left, 0), (right, 0)] * half]
+        databases = [sample_at(tree, [*[(node, 1)] * cut, *second, (last, 0)]) for last in (left, right)]
         return [(databases[0], databases[1])]
 
 
@@ -276,10 +281,10 @@ def _design(
     for part in _STARTS:
         for failing in (0.3, 0.5, 0.7):
             start = Accuracy(part * alpha, failing * beta)
-            own = _first_rows(learner, privacy, start)
-            found = _descent(learner, epsilon, delta, alpha - float(start.alpha), beta - float(start.beta))
-            if best is None or own + found.rows < best[1] + best[2].rows:
-                best = start, own, found
+            start_rows = _first_rows(learner, privacy, start)
+            descent = _descent(learner, epsilon, delta, alpha - float(start.alpha), beta - float(start.beta))
+            if best is None or start_rows + descent.rows < best[1] + best[2].rows:
+                best = start, start_rows, descent
     assert best is not None, "nothing was tried"
     return best
 

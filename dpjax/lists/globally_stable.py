@@ -13,13 +13,14 @@ from dpjax.core import checks, keys
 from dpjax.core.plans import STATIC, plan_type
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.laws import Categorical
+from dpjax.lists.base import ListPlan, Lists
 from dpjax.lists.version_spaces import State, after, block_bits, dimension_of, prediction, require_small
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import global_stability as theory
 
 
 @plan_type
-class StablePlan:
+class StablePlan(ListPlan):
     """ends: of the blocks, ``int32[blocks]``. weights: log-probabilities of the levels, ``float32[d + 1]``."""
 
     ends: Any
@@ -29,7 +30,7 @@ class StablePlan:
 
 
 @dataclass(frozen=True)
-class GloballyStable:
+class GloballyStable(Lists):
     """Lists of one function: the optimal prediction after a tournament of blocks of rows.
 
     A draw of level 0 is the empty sequence. A draw of level k runs two draws of level k - 1, each followed by a block
@@ -121,9 +122,9 @@ class GloballyStable:
         coins = coins.reshape(*lead, attempts, 2 * tosses + 1)
         inner = coins[..., 1:].reshape(*lead, attempts, 2, tosses)
         states, exist = self._draw(k - 1, seen[..., 1:], labels[..., 1:], inner, plan)
-        own, own_labels = seen[..., 0], labels[..., 0]
-        states = after(self.concepts, states, own, own_labels)
-        guess = prediction(self.concepts, states, own, own_labels)
+        element, element_label = seen[..., 0], labels[..., 0]
+        states = after(self.concepts, states, element, element_label)
+        guess = prediction(self.concepts, states, element, element_label)
         differ = guess[..., 0] ^ guess[..., 1]
         first = differ & (~differ + jnp.uint32(1))
         coin = coins[..., 0] > 0

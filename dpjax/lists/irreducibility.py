@@ -14,12 +14,13 @@ from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.subsets import SubsetTables
+from dpjax.lists.base import ListPlan, Lists
 from dpjax.lists.version_spaces import dimension_of, require_small, tables_of
 from dpjax.theory import irreducibility as theory
 
 
 @plan_type
-class IrreducibilityPlan:
+class IrreducibilityPlan(ListPlan):
     """ends: of the two halves, ``int32[2]``. cuts ``float32[d + 1]``, keep ``float32[]``: largest empirical errors.
 
     depths, lengths: static, of the trees and lists of the levels. length: of the whole list.
@@ -34,7 +35,7 @@ class IrreducibilityPlan:
 
 
 @dataclass(frozen=True)
-class Irreducibility:
+class Irreducibility(Lists):
     """For each of d + 1 levels of error, the concepts below it are divided by a tree of queries that reduces their
     Littlestone dimension as far as possible; the list has the optimal predictions of the leaves that keep the largest
     dimension and are irreducible (at every element some label keeps it), if the second half of the batch agrees.
@@ -75,10 +76,10 @@ class Irreducibility:
 
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
-        found = self.sizes(accuracy)
-        ends = np.stack([whole(found.first), whole(found.first + found.second)])
-        cuts = np.array(found.cuts, np.float32)
-        return IrreducibilityPlan(ends, cuts, down(found.keep), found.depths, found.lengths, found.length)
+        sizes = self.sizes(accuracy)
+        ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
+        cuts = np.array(sizes.cuts, np.float32)
+        return IrreducibilityPlan(ends, cuts, down(sizes.keep), sizes.depths, sizes.lengths, sizes.length)
 
     def names(self, key: Array, counts: Array, plan: IrreducibilityPlan) -> tuple[Array, Array]:
         """The candidates of all levels. The key is not used."""
@@ -90,8 +91,8 @@ class Irreducibility:
         for j, length in enumerate(plan.lengths):
             near = errors.astype(jnp.float32) <= plan.cuts[j] * rows
             space = jnp.sum(jnp.where(near, bits, jnp.uint32(0)), dtype=jnp.uint32)
-            found, kept = self._level(tables, space, plan.depths[j], length)
-            names.append(found)
+            level_names, kept = self._level(tables, space, plan.depths[j], length)
+            names.append(level_names)
             filled.append(kept)
         name, kept = jnp.concatenate(names), jnp.concatenate(filled)
         label = name[:, None] >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
@@ -101,11 +102,11 @@ class Irreducibility:
 
     def rows(self, accuracy: Accuracy) -> int:
         """Both halves of a batch; NoTheoremError for smaller trees than the theorem's."""
-        found, width = self.sizes(accuracy), self.concepts.width
+        sizes, width = self.sizes(accuracy), self.concepts.width
         least = theory.irreducible_depth(self.concepts.size, width, float(accuracy.alpha))
         if self.depth is not None and self.depth < least:
             raise NoTheoremError("depth", f"at least the theorem's {least}", str(self.depth), "leave it to the planner")
-        return found.first + found.second
+        return sizes.first + sizes.second
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.irreducibility.batches`."""

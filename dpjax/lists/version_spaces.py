@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import require_class
 from dpjax.concepts.finite import Finite
 from dpjax.core.checks import InputError
 from dpjax.dimensions.subsets import SubsetTables, subset_tables
@@ -18,7 +19,8 @@ MOST_CONCEPTS = 20
 
 def require_small(concepts: Finite, learner: str) -> None:
     """Raises InputError unless the class is finite and small enough for `tables_of`."""
-    size, width = getattr(concepts, "size", 0), getattr(concepts, "width", 0)
+    require_class(concepts)
+    size, width = concepts.size, concepts.domain.size
     if size > MOST_CONCEPTS or width > MOST_ELEMENTS:
         raise InputError(
             "concepts", f"at most {MOST_CONCEPTS} concepts over {MOST_ELEMENTS} elements for {learner}",

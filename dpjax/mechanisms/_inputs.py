@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.numeric.ranges import positive as positive
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down
@@ -35,14 +34,14 @@ def held(name: str, values: Any, spread: float = 1.0) -> Array:
     if any(isinstance(part, jax.Array) for part in jax.tree.leaves(values)):
         return jnp.asarray(values)
     with np.errstate(over="ignore", invalid="ignore"):  # inf - inf
-        found = host.astype(jax.dtypes.canonicalize_dtype(host.dtype))
-        near = host.dtype.kind == "f" and np.abs(host - found) <= spread * 2.0**-20
-    if np.any((host != found) & np.logical_not(near)):
+        converted = host.astype(jax.dtypes.canonicalize_dtype(host.dtype))
+        near = host.dtype.kind == "f" and np.abs(host - converted) <= spread * 2.0**-20
+    if np.any((host != converted) & np.logical_not(near)):
         raise InputError(
-            name, f"numbers that {found.dtype} represents", f"{host.dtype} up to {np.max(np.abs(host)):g}",
+            name, f"numbers that {converted.dtype} represents", f"{host.dtype} up to {np.max(np.abs(host)):g}",
             "subtract a public number, or enable 64-bit types",
         )  # fmt: skip
-    return jnp.asarray(found)
+    return jnp.asarray(converted)
 
 
 def _host(name: str, values: Any) -> np.ndarray:

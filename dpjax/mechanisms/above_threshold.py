@@ -59,9 +59,9 @@ def above_threshold(
     # Clipping is monotone and does not increase the change of a query, so both arguments still hold.
     queries, factor, ratio = inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring)
     with jax.enable_x64(True):
-        asked = jnp.ones(queries.shape, bool) if where is None else where
-        meets = jnp.where(asked, factor.astype(jnp.float64) * queries.astype(jnp.float64), 0.0)
-        law = stopping_law(clipped(meets, ratio), asked, ratio)
+        exists = jnp.ones(queries.shape, bool) if where is None else where
+        meets = jnp.where(exists, factor.astype(jnp.float64) * queries.astype(jnp.float64), 0.0)
+        law = stopping_law(clipped(meets, ratio), exists, ratio)
     return Categorical.of(law, factor.dtype, no_answer=True)
 
 
@@ -131,10 +131,10 @@ def _quadrature(meets: Array, ratio: float) -> tuple[Array, Array]:
 
 def _step(none_yet: Array, query: tuple[Array, Array], *, points: Array, ratio: float) -> tuple[Array, Array]:
     """Updates log P(no query so far is above, u) by one query; also returns log P(this query is the first above)."""
-    meets, asked = query
+    meets, exists = query
     x = (points - meets) / ratio
     tail = -jnp.abs(x) - np.log(2.0)
     body = jnp.log1p(-jnp.exp(tail))
     below, above = jnp.where(x < 0, tail, body), jnp.where(x < 0, body, tail)
-    stop = jnp.where(asked, logsumexp(none_yet + above), -jnp.inf)
-    return jnp.where(asked, none_yet + below, none_yet), stop
+    stop = jnp.where(exists, logsumexp(none_yet + above), -jnp.inf)
+    return jnp.where(exists, none_yet + below, none_yet), stop

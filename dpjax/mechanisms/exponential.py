@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring, require_relation
 from dpjax.laws import Categorical, fold_max
 from dpjax.laws.table import NEVER
-from dpjax.mechanisms._inputs import epsilon_of, lag, positive, vector
+from dpjax.mechanisms._inputs import epsilon_of, lag, vector
 
 LESS = 2.0**-14  # the fraction by which `scaled` reduces a float32 inverse temperature
 RAN = (1 - LESS) * (1 - 2.0**-22)  # what it leaves, at the least, of one that is first rounded down

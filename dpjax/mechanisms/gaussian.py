@@ -7,12 +7,13 @@ from jax import Array
 from dpjax.accounting.gaussian import gaussian_delta, gaussian_guarantee
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import MARGIN, largest
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.core import checks
 from dpjax.core.draws import asked
 from dpjax.core.plans import Claim, Number, down, plan_type, require_leaves, up
 from dpjax.core.types import Neighboring, Privacy, as_float
 from dpjax.laws import Gaussian
-from dpjax.mechanisms._inputs import held, positive
+from dpjax.mechanisms._inputs import held
 
 
 @plan_type

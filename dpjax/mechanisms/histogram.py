@@ -129,11 +129,11 @@ class RoundedHistogram(Law):
             size = self.histogram.counts.shape[0]
             mass = self._each(jnp.broadcast_to(values[None], (size, self.most + 2)))[: self.occupied]
             listed = jnp.broadcast_to(values[None], mass.shape)
-            found = side_by_side(listed, mass, (self.occupied,), limit)
-            if found is None:
+            joint = side_by_side(listed, mass, (self.occupied,), limit)
+            if joint is None:
                 return None
             behind = ((0, 0), (0, size - self.occupied))
-            return Support(jnp.pad(found.outcomes, behind, constant_values=-1), found.log_mass)
+            return Support(jnp.pad(joint.outcomes, behind, constant_values=-1), joint.log_mass)
 
     def _each(self, value: Array) -> Array:
         """log P of each cell, ``float64[m, o]`` of ``int32[m, o]``."""
@@ -167,8 +167,8 @@ def _log_between(begin: Array, end: Array) -> Array:
     log_half = -jnp.log(2.0)
     above, below = -begin + log_half + width, end + log_half + width
     around = jnp.log(-0.5 * (jnp.expm1(jnp.minimum(begin, 0.0)) + jnp.expm1(-jnp.maximum(end, 0.0))))
-    found = jnp.where(begin >= 0, above, jnp.where(end <= 0, below, around))
-    return jnp.where(end > begin, found, -jnp.inf)
+    log_mass = jnp.where(begin >= 0, above, jnp.where(end <= 0, below, around))
+    return jnp.where(end > begin, log_mass, -jnp.inf)
 
 
 def stability_histogram(

@@ -87,8 +87,8 @@ class IntervalLaw(Law):
                 inside = inside.at[-1].set(inside[-1] & ~at_hole)
             width = _log_width(self.pieces, jnp.float64)
             alive = jnp.any(self.choice.log_weights > -jnp.inf)  # else element 0
-            found = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
-            return jnp.where(alive, found, jnp.where(value == 0, 0.0, -jnp.inf))
+            log_mass = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            return jnp.where(alive, log_mass, jnp.where(value == 0, 0.0, -jnp.inf))
 
     def support(self, limit: int) -> Support | None:
         """All elements of the domain, if its size is known."""

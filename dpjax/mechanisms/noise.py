@@ -6,6 +6,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.zcdp import pure_rho
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -14,7 +15,7 @@ from dpjax.core.plans import Number, plan_type, up
 from dpjax.core.random import MOST_LEVELS, GeometricTable, geometric_table
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
-from dpjax.mechanisms._inputs import epsilon_of, held, positive, signed
+from dpjax.mechanisms._inputs import epsilon_of, held, signed
 
 
 def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: float) -> Laplace:

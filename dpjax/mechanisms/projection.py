@@ -44,9 +44,9 @@ def projected(correct: Array, mask: Array, shrink: Array, least: Array, rounds: 
       rows than ``least``, which have no such distribution.
     """
     if mask.shape[0] > MOST_ROWS or rounds > MOST_ROUNDS:
-        given = f"{mask.shape[0]} rows, {rounds} rounds"
+        actual = f"{mask.shape[0]} rows, {rounds} rounds"
         advice = "boost on fewer rows, or with a larger gamma"
-        raise InputError("boosting", f"at most {MOST_ROWS} rows and {MOST_ROUNDS} rounds", given, advice)
+        raise InputError("boosting", f"at most {MOST_ROWS} rows and {MOST_ROUNDS} rounds", actual, advice)
     with jax.enable_x64(True):
         least = jnp.maximum(least, 1)
         counts = jnp.zeros(rounds + 1, jnp.int32).at[correct].add(mask.astype(jnp.int32))

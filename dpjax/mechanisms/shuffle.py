@@ -80,8 +80,8 @@ def _order(key: Array, n: Array, capacity: int) -> Array:
             return tries + jnp.uint32(1), (ordered & jnp.uint64((1 << _PLACES) - 1)).astype(jnp.int32), again
 
         start = (jnp.uint32(0), place.astype(jnp.int32), jnp.bool_(True))
-        found = jax.lax.while_loop(lambda state: state[2] & (state[0] < jnp.uint32(_ATTEMPTS)), attempt, start)
-    return found[1]
+        end = jax.lax.while_loop(lambda state: state[2] & (state[0] < jnp.uint32(_ATTEMPTS)), attempt, start)
+    return end[1]
 
 
 def _slow_order(key: Array, n: Array, capacity: int) -> Array:

@@ -30,8 +30,8 @@ def tally(names: Array, valid: Array) -> Tally:
     """
     shaped = names.ndim == 3 and valid.shape == names.shape[:2] and 0 not in names.shape
     if not shaped or names.dtype != jnp.uint32 or valid.dtype != jnp.bool_:
-        given = f"{names.dtype}{list(names.shape)} and {valid.dtype}{list(valid.shape)}"
-        raise InputError("lists", "names uint32[m, l, words], m and l >= 1, and valid bool[m, l]", given, "pad lists")
+        actual = f"{names.dtype}{list(names.shape)} and {valid.dtype}{list(valid.shape)}"
+        raise InputError("lists", "names uint32[m, l, words], m and l >= 1, and valid bool[m, l]", actual, "pad lists")
     m, length, words = names.shape
     size = m * length
     owner = jnp.repeat(jnp.arange(m, dtype=jnp.int32), length)
@@ -73,8 +73,8 @@ def sparse_selection(
     Reference: the sparse selection problem of Ghazi, Golowich, Kumar, Manurangsi 2021; mechanism and constants are
       those of `choosing`.
     """
-    found = tally(names, valid)
-    return choosing(found.lists, epsilon, delta, growth=names.shape[1], neighboring=neighboring), found
+    tallied = tally(names, valid)
+    return choosing(tallied.lists, epsilon, delta, growth=names.shape[1], neighboring=neighboring), tallied
 
 
 def sparse_selection_guarantee(

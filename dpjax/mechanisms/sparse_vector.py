@@ -53,8 +53,8 @@ def sparse_vector(
     """
     share = epsilon_of(epsilon) / checks.integer("count", count, 1)
     lead, factor, ratio = inputs(queries, threshold, share, sensitivity, monotonic, neighboring)
-    asked = jnp.ones(lead.shape, bool) if where is None else where
-    return SparseVector(lead, factor, asked, ratio == 1, count).sample(key)
+    exists = jnp.ones(lead.shape, bool) if where is None else where
+    return SparseVector(lead, factor, exists, ratio == 1, count).sample(key)
 
 
 @register_dataclass
@@ -90,7 +90,7 @@ class SparseVector(Law):
     def support(self, limit: int) -> Support | None:
         """All answers with at most ``count`` True entries."""
         size = self.lead.shape[0]
-        if sum(math.comb(size, found) for found in range(min(self.count, size) + 1)) > limit:
+        if sum(math.comb(size, above) for above in range(min(self.count, size) + 1)) > limit:
             return None
         stops = [stop for c in range(min(self.count, size) + 1) for stop in itertools.combinations(range(size), c)]
         answers = np.array([np.isin(np.arange(size), stop) for stop in stops]).reshape(len(stops), size)
@@ -111,8 +111,8 @@ class SparseVector(Law):
         meets = self._meets()
 
         def begun(begin: Array) -> Array:
-            asked = self.asked & (jnp.arange(size, dtype=jnp.int32) >= begin)
-            return stopping_law(jnp.where(asked, meets, 0.0), asked, self._ratio)
+            remaining = self.asked & (jnp.arange(size, dtype=jnp.int32) >= begin)
+            return stopping_law(jnp.where(remaining, meets, 0.0), remaining, self._ratio)
 
         return jax.vmap(begun)(jnp.arange(size + 1, dtype=jnp.int32))
 
@@ -121,15 +121,15 @@ class SparseVector(Law):
         size = self.lead.shape[0]
 
         def query(state: tuple[Array, Array, Array], step: tuple[Array, Array]) -> tuple[Any, None]:
-            total, begin, found = state
+            total, begin, positives = state
             above, place = step
-            possible = found < self.count
+            possible = positives < self.count
             total = total + jnp.where(above, jnp.where(possible, runs[begin, place], -jnp.inf), 0.0)
-            return (total, jnp.where(above, place + 1, begin), found + above.astype(jnp.int32)), None
+            return (total, jnp.where(above, place + 1, begin), positives + above.astype(jnp.int32)), None
 
         start = jnp.float64(0), jnp.int32(0), jnp.int32(0)
-        total, begin, found = jax.lax.scan(query, start, (answers, jnp.arange(size, dtype=jnp.int32)))[0]
-        return total + jnp.where(found < self.count, runs[begin, size], 0.0)
+        total, begin, positives = jax.lax.scan(query, start, (answers, jnp.arange(size, dtype=jnp.int32)))[0]
+        return total + jnp.where(positives < self.count, runs[begin, size], 0.0)
 
 
 @jax.jit

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.core import checks
 from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical, Laplace
-from dpjax.mechanisms._inputs import delta_like, epsilon_of, held, positive, vector
+from dpjax.mechanisms._inputs import delta_like, epsilon_of, held, vector
 from dpjax.mechanisms.noise import upper_quantile
 
 CALIBRATIONS = ("corrected", "printed")

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.baselines.online import randomized_weighted_majority
+from dpjax.concepts import outside
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import keys
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions import littlestone_dimension
-from dpjax.dimensions.matrix import class_matrix
 from dpjax.theory import representations as theory
 
 _MOST_PATHS = 1 << 12
@@ -55,11 +56,11 @@ def paths(matrix) -> tuple[np.ndarray, np.ndarray]:
     Each path is realized by a concept. InputError for more than 4096 paths.
     """
     table = class_matrix(matrix)
-    found = littlestone_dimension(table)
-    depth = int(found.value)
+    dimension = littlestone_dimension(table)
+    depth = int(dimension.value)
     if 1 << depth > _MOST_PATHS:
         raise InputError("class", f"at most {_MOST_PATHS} paths", f"dimension {depth}", "take a smaller class")
-    leaves = [(row, [point for point, _, _ in path]) for row, path in found.witness.leaves()]
+    leaves = [(row, [point for point, _, _ in path]) for row, path in dimension.witness.leaves()]
     points = np.array([path for _, path in leaves], np.int64).reshape(len(leaves), depth)
     return points, np.array([table[row, path] for row, path in leaves], np.int64).reshape(points.shape)
 
@@ -74,7 +75,7 @@ def walk(matrix, representation: Any, families: int, seed: int = 0) -> Walked:
     points, labels = paths(matrix)
     members, width = representation.count, points.shape[1]
     elements = jnp.arange(class_matrix(matrix).shape[1], dtype=jnp.uint32)[:, None]
-    columns = getattr(representation.concepts, "columns", 1)
+    columns = representation.concepts.columns
     weights = 1 << jnp.arange(columns, dtype=jnp.int32)
 
     def labeled(key: Any) -> Any:
@@ -82,9 +83,8 @@ def walk(matrix, representation: Any, families: int, seed: int = 0) -> Walked:
         family = representation.draw(key)
 
         def of_member(index: Any) -> Any:
-            one: Hypothesis = representation.member(family, index)
-            own = getattr(one, "predict", None)
-            bits = representation.concepts.predict(one, elements) if own is None else own(elements)
+            member: Hypothesis = representation.member(family, index)
+            bits = outside.predict(representation.concepts, member, elements)
             return jnp.sum(jnp.where(bits, weights, 0), axis=1, dtype=jnp.int32)
 
         return jax.lax.map(of_member, jnp.arange(members, dtype=jnp.int32), batch_size=256).T
@@ -117,7 +117,7 @@ def random_families(dimension: int, members: int, trials: int, seed: int = 0) ->
         bits = jax.random.bits(own, (members, words * 32), jnp.uint32)[:, :dimension] & 1
         return jnp.min(jnp.sum(bits, axis=1, dtype=jnp.int32)) <= dimension // 4
 
-    run = jax.jit(lambda own: jax.lax.map(one, own, batch_size=64))
+    run = jax.jit(lambda trial_keys: jax.lax.map(one, trial_keys, batch_size=64))
     return float(np.mean(np.asarray(run(keys.per_index(key, trials)))))
 
 

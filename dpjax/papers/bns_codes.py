@@ -90,7 +90,7 @@ class Fractions:
     def rates(self, learner: Any, privacy: Privacy, trials: int, seed: int) -> list[Rate]:
         """For each n, how often the participant who is accused most often in other runs is accused."""
         attacks = (CoalitionAttack(learner, self.code(n, self.k)) for n in self.users)
-        return [demonstrate(one, privacy, ACCURACY, trials, seed, CONFIDENCE).present for one in attacks]
+        return [demonstrate(attack, privacy, ACCURACY, trials, seed, CONFIDENCE).present for attack in attacks]
 
 
 def _usual(concepts: Any) -> tuple[tuple[str, Any, Privacy], ...]:
@@ -140,7 +140,7 @@ def crossings(codebooks: int, seed: int) -> Iterator[tuple[Sweep, Brackets]]:
     for sweep in SWEEPS:
         brackets = [(n, *sweep.crossing.bracket(n, codebooks, seed, CONFIDENCE)) for n in sweep.users]
         jax.clear_caches()  # thousands of programs exhaust the memory maps of a process
-        yield sweep, [one for one in brackets if one[2] <= LONGEST]
+        yield sweep, [bracket for bracket in brackets if bracket[2] <= LONGEST]
 
 
 def every_word() -> Brackets:
@@ -153,5 +153,5 @@ def exponent(brackets: Brackets, log: bool = True) -> Exponent:
     """Of k (over ln(n / xi) if ``log``) in n: the reciprocal of that of n in k."""
     users = np.array([n for n, _, _ in brackets], float)
     factor = np.log(users / SECURITY) if log else 1.0
-    low, high = (np.array([one[end] for one in brackets], float) / factor for end in (1, 2))
+    low, high = (np.array([bracket[end] for bracket in brackets], float) / factor for end in (1, 2))
     return fit_exponent(users, low, high)

@@ -16,7 +16,7 @@ from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, Uniform
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
-from dpjax.experiments.run.n_star import bracket, guess
+from dpjax.experiments.run.n_star import bracket, guess, proved
 from dpjax.experiments.statistics.exponent_models import fit_sum, nearest
 from dpjax.experiments.statistics.sequential_search import TRIALS, geometric_grid
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
@@ -80,10 +80,10 @@ class Row:
     def below(self, value: int) -> LowerBound:
         """The largest lower bound that applies to the setting of this value."""
         setting = self.setting(value)
-        found = [setting.below(setting.learner.guarantee(setting.plan()))]
+        bounds = [setting.below(setting.learner.guarantee(setting.plan()))]
         if self.proper is not None:
-            found.append(LowerBound(self.proper(value), "packing, proper learners"))
-        return max((one for one in found if one is not None), key=lambda one: one.n)
+            bounds.append(LowerBound(self.proper(value), "packing, proper learners"))
+        return max((bound for bound in bounds if bound is not None), key=lambda bound: bound.n)
 
 
 def rows() -> tuple[Row, ...]:
@@ -165,16 +165,17 @@ def measure(
         near = _near(grid, guesses, value, row.claimed)
         start = guess(setting, cells, near, _GUESSES, 1 - BETA) or near[-1]
         guesses.append((value, start))
-        star = bracket(setting, cells, grid, start=start, trials=trials, error=share)
+        theorem = _theorem(setting)
+        star = proved(bracket(setting, cells, grid, start=start, trials=trials, error=share), theorem)
         below = row.below(value)
         points.append({
-            "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
+            "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": theorem,
             "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
             "ended": star.ended,
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
-    found = {name: getattr(row, name) for name in labels} | {"learner": row.learner}
-    return found | {"points": points, "fit": fit(row, points, share)}
+    record = {name: getattr(row, name) for name in labels} | {"learner": row.learner}
+    return record | {"points": points, "fit": fit(row, points, share)}
 
 
 def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, claimed: float) -> Sequence[int]:
@@ -186,7 +187,7 @@ def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, c
     if len(guesses) > 1:
         slope = log(n / guesses[-2][1]) / log(last / guesses[-2][0])
     expected = n * (value / last) ** slope
-    return [one for one in grid if expected / 2 <= one <= 2 * expected] or grid
+    return [size for size in grid if expected / 2 <= size <= 2 * expected] or grid
 
 
 def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, Any] | None:
@@ -196,18 +197,18 @@ def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, A
     points: of `measure`. error: of each bracket, also of those that are not closed: which ones are follows the trials.
     None with fewer than three closed brackets.
     """
-    closed = [one for one in points if one["n_low"] is not None and one["n_high"] is not None]
+    closed = [point for point in points if point["n_low"] is not None and point["n_high"] is not None]
     if len(closed) < 3:
         return None
-    value, low, high = (np.array([one[name] for one in closed], float) for name in ("value", "n_low", "n_high"))
-    parts = [row.parts(row.setting(one["value"])) for one in closed]
-    factor = [row.factor(one["value"]) / part for one, (_, part) in zip(closed, parts, strict=True)]
+    value, low, high = (np.array([point[name] for point in closed], float) for name in ("value", "n_low", "n_high"))
+    parts = [row.parts(row.setting(point["value"])) for point in closed]
+    factor = [row.factor(point["value"]) / part for point, (_, part) in zip(closed, parts, strict=True)]
     fixed = [1 / part for part, _ in parts]
     share = min(1.0, error * len(points) / len(closed))
-    found = fit_sum(value, low, high, factor, share, fixed=fixed, constant=row.constant, allowance=ALLOWANCE)
+    fitted = fit_sum(value, low, high, factor, share, fixed=fixed, constant=row.constant, allowance=ALLOWANCE)
     claim = nearest(row.claimed, value, low, high, factor, fixed=fixed, constant=row.constant)
-    return asdict(found) | {
-        "exponent": found.exponent, "claim": asdict(claim), "values": list(map(int, value)), "parts": parts,
+    return asdict(fitted) | {
+        "exponent": fitted.exponent, "claim": asdict(claim), "values": list(map(int, value)), "parts": parts,
     }  # fmt: skip
 
 

@@ -69,16 +69,16 @@ def stability(
     n = lists.rows(accuracy) if rows is None else checks.integer("rows", rows, 0)
     drawn = Counted.of(task)
     counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
-    own = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
-    names, filled = _named(lists)(own, counts, plan)  # type: ignore[arg-type]
-    found = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
+    trial_keys = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
+    names, filled = _named(lists)(trial_keys, counts, plan)
+    sets = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
     half = trials // 2
-    votes = Counter(name for one in found[:half] for name in sorted(one))
-    name = min(votes, key=lambda own: (-votes[own], own), default=0)
-    hits, lengths = sum(name in one for one in found[half:]), [len(one) for one in found]
+    votes = Counter(name for listed in sets[:half] for name in sorted(listed))
+    name = min(votes, key=lambda candidate: (-votes[candidate], candidate), default=0)
+    hits, lengths = sum(name in listed for listed in sets[half:]), [len(listed) for listed in sets]
     low, high = (float(end) for end in clopper_pearson(hits, trials - half, confidence))
     return Stability(
-        n, name, hits, trials - half, low, high, _error(drawn, name), len(set().union(*found)), float(np.mean(lengths)),
+        n, name, hits, trials - half, low, high, _error(drawn, name), len(set().union(*sets)), float(np.mean(lengths)),
         max(lengths), lengths.count(0),
     )  # fmt: skip
 

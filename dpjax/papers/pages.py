@@ -15,7 +15,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.to_spec import setting_spec
 from dpjax.experiments.run.engine import device_kind
-from dpjax.experiments.store.store import versions
+from dpjax.experiments.store.canonical import versions
 from dpjax.experiments.sweep.setting import Setting
 
 _BEGIN = time.monotonic()
@@ -42,11 +42,11 @@ def options(
         parser.add_argument(f"--{name}", type=Path)
     for name, what in flags.items():
         parser.add_argument(f"--{name}", action="store_true", help=what)
-    given = parser.parse_args(arguments)
-    checks.integer("--seed", given.seed, 0, 2**32 - 1)
-    checks.integer("--trials", given.trials, 1)
-    given.out.mkdir(parents=True, exist_ok=True)  # fails before anything is computed
-    return given
+    namespace = parser.parse_args(arguments)
+    checks.integer("--seed", namespace.seed, 0, 2**32 - 1)
+    checks.integer("--trials", namespace.trials, 1)
+    namespace.out.mkdir(parents=True, exist_ok=True)  # fails before anything is computed
+    return namespace
 
 
 def folder(text: str | None, arguments: Sequence[str] | None = None) -> Path:
@@ -99,13 +99,13 @@ def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | 
     its beginning, which is called when the figure is written, see `plots.files.save`.
     points: by name, points of the figure of which `dpjax trial` reruns trials.
     """
-    own = dict(config)
+    configuration = dict(config)
     if points is not None:
-        own |= {"seed": seed, "settings": {name: setting_spec(one) for name, one in points.items()}}
-    found = {"config": own, "seed": seed, "versions": versions(), "device": device_kind()}
+        configuration |= {"seed": seed, "settings": {name: setting_spec(setting) for name, setting in points.items()}}
+    metadata = {"config": configuration, "seed": seed, "versions": versions(), "device": device_kind()}
     if Path(sys.argv[0]).stem == config.get("script"):
-        found |= {"command": command_of(sys.argv), "seconds": lambda: round(time.monotonic() - _BEGIN, 1)}
-    return found
+        metadata |= {"command": command_of(sys.argv), "seconds": lambda: round(time.monotonic() - _BEGIN, 1)}
+    return metadata
 
 
 def command_of(words: Sequence[str]) -> str:

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.audit.enumeration.outcomes import NotListable, exact_law
+from dpjax.audit.enumeration.outcomes import exact_law
+from dpjax.audit.enumeration.pieces import NotListable
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -72,7 +73,9 @@ def represents(
     if not 0 <= checks.number("near", near) < 1:
         raise InputError("near", "a number in [0, 1)", repr(near), "choose for example 0.25")
     concepts = representation.concepts
-    laws = hard_distributions(concepts.domain) if distributions is None else [list(one) for one in distributions]
+    laws = (
+        hard_distributions(concepts.domain) if distributions is None else [list(weights) for weights in distributions]
+    )
     aims = np.asarray(concepts.targets(_MOST_TARGETS) if targets is None else targets, np.uint32)
     samples, words = _samples(concepts, aims, laws)
     allowed = jnp.int32(int(near * samples.mask.shape[1] * (1 + 1e-12)))
@@ -97,10 +100,10 @@ def represents(
         best = jax.lax.map(lambda sample: jnp.min(representation.errors(family, sample)), samples)
         return best <= allowed
 
-    run = jax.jit(lambda own, samples: jax.lax.map(lambda key: of_family(key, samples), own, batch_size=64))
-    found = np.asarray(run(keys.per_index(keys.root(seed), trials), samples))
+    run = jax.jit(lambda all_keys, samples: jax.lax.map(lambda key: of_family(key, samples), all_keys, batch_size=64))
+    hits = np.asarray(run(keys.per_index(keys.root(seed), trials), samples))
     each = 1 - (1 - checks.probability("confidence", confidence)) / len(words)
-    lower, upper = clopper_pearson(found.sum(axis=0), np.full(len(words), trials), each)
+    lower, upper = clopper_pearson(hits.sum(axis=0), np.full(len(words), trials), each)
     place = int(np.argmin(lower))
     return Represented(near, failure, float(lower.min()), float(upper.min()), len(words), trials, words[place])
 
@@ -113,17 +116,17 @@ def hard_distributions(domain: Any, rows: int = _ROWS) -> list[list[tuple[int, i
         raise InputError("rows", "a multiple of 12", repr(rows), "take 48")
     count = min(domain.size, _MOST_ELEMENTS)
     some = domain.spread(count)
-    found = [[(element, rows)] for element in some]
+    laws = [[(element, rows)] for element in some]
     for parts in (2, 3, 4):
-        found += [[(some[(i + j) % count], rows // parts) for j in range(parts)] for i in range(count)] * (
+        laws += [[(some[(i + j) % count], rows // parts) for j in range(parts)] for i in range(count)] * (
             count >= parts
         )
     if count > 4:
-        found += [[(some[i], rows * 3 // 4), *((some[(i + j) % count], rows // 12) for j in (1, 2, 3))]
+        laws += [[(some[i], rows * 3 // 4), *((some[(i + j) % count], rows // 12) for j in (1, 2, 3))]
                   for i in range(count)]  # fmt: skip
     least, more = divmod(rows, count)
-    found.append([(element, least + (place < more)) for place, element in enumerate(some)])
-    return found
+    laws.append([(element, least + (place < more)) for place, element in enumerate(some)])
+    return laws
 
 
 def _samples(concepts: Any, targets: np.ndarray, laws: list[list[tuple[int, int]]]) -> tuple[Sample, list[str]]:
@@ -135,7 +138,7 @@ def _samples(concepts: Any, targets: np.ndarray, laws: list[list[tuple[int, int]
         raise InputError("distributions", "equal totals in 1..4096", f"{sorted(totals)}", "scale the weights")
     values = [[element for element, weight in law for _ in range(weight)] for law in laws]
     x = jnp.asarray(concepts.domain.encode(values))
-    label = jax.jit(jax.vmap(lambda one, rows: concepts.predict(Hypothesis.of(one[None]), rows), (0, None)))
+    label = jax.jit(jax.vmap(lambda target, rows: concepts.predict(Hypothesis.of(target[None]), rows), (0, None)))
     y = jnp.stack([label(jnp.asarray(targets), rows) for rows in x], axis=1)
     pairs = len(targets) * len(laws)
     every = jnp.broadcast_to(x[None], (len(targets), *x.shape)).reshape(pairs, *x.shape[1:])

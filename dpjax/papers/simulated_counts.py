@@ -33,9 +33,9 @@ class Counted:
         """InputError for more than 32 elements, or for noise."""
         width = task.concepts.domain.size
         if task.noise or width > _MOST_ELEMENTS:
-            given = f"{width} elements, noise {task.noise:g}"
+            actual = f"{width} elements, noise {task.noise:g}"
             expected = f"at most {_MOST_ELEMENTS} elements, labels without noise"
-            raise InputError("task", expected, given, "draw rows: Task.draw")
+            raise InputError("task", expected, actual, "draw rows: Task.draw")
         elements = np.arange(width, dtype=np.uint64)
         with jax.enable_x64(True):
             mass = np.asarray(task.distribution.mass_at(elements), np.float64)
@@ -67,6 +67,6 @@ def errors(learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int
     for trial in range(trials):
         counts, target = drawn.batches(plan.lists.ends, rows, m, seed, trial)
         padded = np.concatenate([counts, np.zeros((plan.most - m, *counts.shape[1:]), np.int32)])
-        found = select(keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn"), padded, plan)
-        wrong = np.asarray(learner.concepts.labeling(found))[0] != drawn.labels[target]
-        yield 1.0 if int(found.outcome[0]) < 0 else float(drawn.mass @ wrong)
+        hypothesis = select(keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn"), padded, plan)
+        wrong = np.asarray(learner.concepts.labeling(hypothesis))[0] != drawn.labels[target]
+        yield 1.0 if int(hypothesis.outcome[0]) < 0 else float(drawn.mass @ wrong)

@@ -163,9 +163,9 @@ def _below(shown: Shown, panels: Sequence[sample_size.Panel]) -> Iterator[Block]
     columns = -(-len(panels) // -(-len(panels) // columns))
     while True:
         room = page.width / columns - 4 * sheet.MARGIN
-        legends = [sheet.legend(page, room, *one.legend, title=sample_size.LEGEND, most=2, handle=_handle(page))
-                   if one.legend[1] else None for one in panels]  # fmt: skip
-        if columns == 1 or all(one.width <= room for one in legends if one):
+        legends = [sheet.legend(page, room, *panel.legend, title=sample_size.LEGEND, most=2, handle=_handle(page))
+                   if panel.legend[1] else None for panel in panels]  # fmt: skip
+        if columns == 1 or all(legend.width <= room for legend in legends if legend):
             break
         columns -= 1
     inches = page.width / columns
@@ -218,8 +218,8 @@ def _common(shown: Shown) -> str:
     """What `_privacy` says of all learners, or of all whose guarantee has a delta; empty if these differ."""
     privacy = _privacy(shown)
     of = [name for name in privacy if shown.kinds[name] not in (PURE, NOT_PRIVATE)] or list(privacy)
-    found = {privacy[name] for name in of}
-    return found.pop() if len(found) == 1 else ""
+    texts = {privacy[name] for name in of}
+    return texts.pop() if len(texts) == 1 else ""
 
 
 def _marks(shown: Shown, drawn: AbstractSet[str]) -> tuple[list[Artist], list[str]]:

@@ -119,7 +119,7 @@ def save(
 
 
 def _texts(figure: Figure) -> list[str]:
-    return [one.get_text() for one in figure.findobj(Text)]
+    return [artist.get_text() for artist in figure.findobj(Text)]
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
             raise ValueError("not a mapping")
         return about
     except OSError as error:
-        given = f"{path}: {error.strerror or type(error).__name__}"
-        raise InputError("figure", "a png, svg or pdf file that dpjax wrote", given, "check the path") from error
+        message = f"{path}: {error.strerror or type(error).__name__}"
+        raise InputError("figure", "a png, svg or pdf file that dpjax wrote", message, "check the path") from error
     except (ValueError, LookupError, TypeError, AttributeError, StopIteration, ET.ParseError) as error:
         raise InputError(
             "figure", "a png, svg or pdf file that dpjax wrote", f"{path}: {error or type(error).__name__}",

@@ -60,8 +60,8 @@ def _draw(axes: Axes, laws: Mapping[str, Any], colors: Sequence[Any], runs: str)
     for at in left[inside]:
         axes.axvspan(at, at + width, color="gray", alpha=0.25, linewidth=0)
     for place, (masses, color) in enumerate(zip(sides, colors, strict=True)):
-        own = (0.1 + 0.4 * place) * width
-        axes.bar(left + own, masses, 0.4 * width, align="edge", color=color, alpha=0.7)
+        offset = (0.1 + 0.4 * place) * width
+        axes.bar(left + offset, masses, 0.4 * width, align="edge", color=color, alpha=0.7)
     if not binned:
         names = [name if len(name) <= _LONG else f"{name[:_LONG]}..." for name in edges]
         axes.set_xticks(range(len(names)), [name.replace("$", r"\$") for name in names], rotation=60, ha="right")

@@ -106,14 +106,14 @@ def _rows(panels: Sequence[Panel], columns: int, looks: Mapping[str, Style], pag
     """Rows of panels with their legends below; one legend if all are equal."""
     inches = page.width / columns
     height = min(3.6, max(1.9, 0.2 + 4 * page.em + 0.6 * inches))
-    found = [_legend(panel, looks, page, inches - 4 * sheet.MARGIN) for panel in panels]
+    legends = [_legend(panel, looks, page, inches - 4 * sheet.MARGIN) for panel in panels]
     shared = (
         len(panels) > 1 and len({tuple((line.name, line.label, line.kind) for line in p.lines) for p in panels}) == 1
     )
     for first in range(0, len(panels), columns):
         yield _row(panels[first : first + columns], columns, height, looks, page)
         if not shared:
-            yield sheet.legends(page, found[first : first + columns], columns, space=1.3 * page.em)
+            yield sheet.legends(page, legends[first : first + columns], columns, space=1.3 * page.em)
     if shared:
         whole = _legend(panels[0], looks, page, page.width - 2 * sheet.MARGIN)
         yield sheet.legends(page, [whole], 1, space=1.3 * page.em)

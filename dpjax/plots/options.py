@@ -44,17 +44,17 @@ class Options:
         InputError for an unknown name or an invalid value.
         """
         looks = {"width", "font", "size", "dark", "dpi"}
-        own = {entry.name for entry in fields(Options)} - {"page"}
+        names = {entry.name for entry in fields(Options)} - {"page"}
         for name in how:
-            checks.choice("option", name, own | looks)
+            checks.choice("option", name, names | looks)
         page = Page.of(**{name: value for name, value in how.items() if name in looks})
-        given = {name: _CHECKS[name](how[name]) for name in own if how.get(name) is not None}
-        given["scale"] = AXES | given.get("scale", {})
-        for name, (low, _) in given.get("limits", {}).items():
-            if given["scale"][name] == "log" and low <= 0:
+        values = {name: _CHECKS[name](how[name]) for name in names if how.get(name) is not None}
+        values["scale"] = AXES | values.get("scale", {})
+        for name, (low, _) in values.get("limits", {}).items():
+            if values["scale"][name] == "log" and low <= 0:
                 raise InputError(f"limits[{name!r}]", "positive ends on a logarithmic axis", f"{low:g}",
                                  "choose positive ends, or the scale linear")  # fmt: skip
-        return Options(page, **given)
+        return Options(page, **values)
 
 
 def _names(name: str, known: Sequence[str] | None = None) -> Any:

@@ -111,8 +111,8 @@ class Page:
             family, mathematics = FONTS[self.font]
             generic = "serif" if self.font == "serif" else "sans-serif"
             return {"font.family": [generic], f"font.{generic}": [family], "mathtext.fontset": mathematics}
-        own = {"mathtext.rm": self.font, "mathtext.it": f"{self.font}:italic", "mathtext.bf": f"{self.font}:bold"}
-        return {"font.family": [self.font], "mathtext.fontset": "custom", "mathtext.fallback": "stix", **own}
+        faces = {"mathtext.rm": self.font, "mathtext.it": f"{self.font}:italic", "mathtext.bf": f"{self.font}:bold"}
+        return {"font.family": [self.font], "mathtext.fontset": "custom", "mathtext.fallback": "stix", **faces}
 
 
 SCREEN = Page()

@@ -89,8 +89,10 @@ def _draw(
     real = np.flatnonzero(np.asarray(sample.mask))[:_MOST_ROWS]
     x, y = placed(domain.decode(np.asarray(sample.x)[real]), d, box), np.asarray(sample.y)[real, 0]
     for label in (True, False):
-        own = x[y == label]
-        axes.plot(own[:, 0], own[:, 1], "o", color=_ROWS[label], markersize=1.6, markeredgewidth=0, alpha=0.7, zorder=2)
+        rows = x[y == label]
+        axes.plot(
+            rows[:, 0], rows[:, 1], "o", color=_ROWS[label], markersize=1.6, markeredgewidth=0, alpha=0.7, zorder=2
+        )
     for number, path in _rounds(learned):
         ends = placed(path, d, box)
         axes.plot(*ends.T, color=_ROUND, linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
@@ -119,23 +121,23 @@ def _region(of: Concept, grid: np.ndarray) -> np.ndarray:
 def _rounds(learned: Concept) -> list[tuple[int, list[tuple[float, float]]]]:
     """The number of each round, from 1, with its segment or closed triangle in the square."""
     concepts, hypothesis = learned
-    d, found = concepts.d, []
+    d, rounds = concepts.d, []
     if isinstance(concepts, ConvexPolygons):
         paths = [_across(a, b, c, d) for a, b, c in pieces(concepts, hypothesis)[0]]
         return [(number, path) for number, path in enumerate(paths, start=1) if path]
     for number, piece in enumerate(pieces(concepts, hypothesis), start=1):
         loop = clipped(square(d), piece[:, :2], piece[:, 2])
         if area(loop) > _LEAST_SHARE * d**2:
-            found.append((number, [*loop, loop[0]]))
-    return found
+            rounds.append((number, [*loop, loop[0]]))
+    return rounds
 
 
 def _across(a: float, b: float, c: float, d: int) -> list[tuple[float, float]]:
     """The points where the line a x + b y = c enters and leaves the square; empty if it misses the square."""
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     for side in (0.0, float(d)):
         if b and 0 <= (c - a * side) / b <= d:
-            found.append((side, (c - a * side) / b))
+            points.append((side, (c - a * side) / b))
         if a and 0 < (c - b * side) / a < d:
-            found.append(((c - b * side) / a, side))
-    return found if len(found) == 2 and found[0] != found[1] else []
+            points.append(((c - b * side) / a, side))
+    return points if len(points) == 2 and points[0] != points[1] else []

@@ -38,9 +38,9 @@ def plot_privacy(
 
 def _figure(report: Mapping[str, Any], page: Page) -> Figure:
     exact = report["confidence"] == 1
-    found, claimed = styles(["found", "claimed"], {"claimed": {"marker": "X"}}, dark=page.dark, size=page.marker,
+    measured, claimed = styles(["found", "claimed"], {"claimed": {"marker": "X"}}, dark=page.dark, size=page.marker,
                             paper=page.colors["paper"]).values()  # fmt: skip
-    curve, point = found.line() | ({"marker": ""} if exact else {}), claimed.line(1.8) | {"linestyle": ""}
+    curve, point = measured.line() | ({"marker": ""} if exact else {}), claimed.line(1.8) | {"linestyle": ""}
     handles = [Line2D([], [], **curve), Line2D([], [], **point)]
     names = ["exact, on the worst neighbors" if exact else f"certified at confidence {report['confidence']:g}",
              "claimed"]  # fmt: skip

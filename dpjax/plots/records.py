@@ -80,8 +80,8 @@ class _Record:
 
     def required(self, name: str) -> Any:
         if name not in self.values:
-            given = ", ".join(sorted(map(str, self.values))) or "nothing"
-            raise InputError(f"{self.where}.{name}", "a value", f"only {given}", "give a result as it was saved")
+            names = ", ".join(sorted(map(str, self.values))) or "nothing"
+            raise InputError(f"{self.where}.{name}", "a value", f"only {names}", "give a result as it was saved")
         return self.values[name]
 
     def integer(self, name: str, low: int, high: int | None = None) -> int:

@@ -39,36 +39,36 @@ def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
     drawn: list[Panel] = []
     notes: list[str] = []
     epsilons, ks = ({f(b) for b in shown.brackets} for f in (lambda b: b.setting.epsilon, lambda b: b.k))
-    asked = list(shown.options.panels or ())
-    if not asked and shown.brackets:
+    names = list(shown.options.panels or ())
+    if not names and shown.brackets:
         by_k = len(ks) > 1 or (len(epsilons) == 1 and not shown.panels)
         slack = len(ks) > 1 and len(epsilons) == 1 and any(map(_ratio, shown.brackets))
-        asked = [name for name, there in (("k", by_k), ("epsilon", len(epsilons) > 1), ("slack", slack)) if there]
-        if narrow and len(asked) > 1:
+        names = [name for name, there in (("k", by_k), ("epsilon", len(epsilons) > 1), ("slack", slack)) if there]
+        if narrow and len(names) > 1:
             skipped = {"epsilon": rf"{N_STAR} against $\varepsilon$", "slack": "the slack of the theorems"}
-            notes.append(f"Not shown: {' and '.join(skipped[name] for name in asked[1:])}.")
-            asked = asked[:1]
-    for name in asked:
+            notes.append(f"Not shown: {' and '.join(skipped[name] for name in names[1:])}.")
+            names = names[:1]
+    for name in names:
         if name == "epsilon":
             k = max(ks, key=lambda k: (len({(b.learner, b.setting.epsilon) for b in shown.brackets if b.k == k}), k),
                     default=0)  # fmt: skip
             if len(ks) > 1:
                 notes.append(rf"{N_STAR} against $\varepsilon$: $k = {k}$, one of {len(ks)} values.")
-            found = [_against_epsilon(shown, k)] if ks else []
+            group = [_against_epsilon(shown, k)] if ks else []
         elif name in _BY_K:
             what, of = _BY_K[name]
             there = {b.setting.epsilon for b in shown.brackets if name != "slack" or _ratio(b)}
             chosen = spread(there, PANELS if shown.options.epsilon else 1 if narrow else 2)
             if len(there) > len(chosen):
                 notes.append(rf"{what}: {len(chosen)} of {len(there)} values of $\varepsilon$.")
-            found = [of(shown, epsilon) for epsilon in chosen]
+            group = [of(shown, epsilon) for epsilon in chosen]
         else:
-            found = []
-        if not found and (name != "curves" or not shown.panels):
+            group = []
+        if not group and (name != "curves" or not shown.panels):
             data = {"curves": "success curves", "slack": "n* and a theorem's number"}.get(name, "n*")
             raise InputError("panels", "panels with data", f"{name}, without {data}",
                              "leave it out, or measure that first")  # fmt: skip
-        drawn += found
+        drawn += group
     return drawn, notes
 
 
@@ -125,14 +125,14 @@ def _lines(
     step = length * min(_STEP, _ASIDE / len(shown.learners))
     for i, (name, look) in enumerate(shown.learners.items()):
         aside = step * (i - (len(shown.learners) - 1) / 2)
-        own = [(back(to(x) + aside), b) for x, b in zip(where, brackets, strict=True) if b.learner == name]
-        own.sort(key=lambda placed: placed[0])
-        axes.plot([x for x, _ in own], [b.middle or math.nan for _, b in own], **look.line(0.9), zorder=3)
-        for x, b in own:
+        points = [(back(to(x) + aside), b) for x, b in zip(where, brackets, strict=True) if b.learner == name]
+        points.sort(key=lambda placed: placed[0])
+        axes.plot([x for x, _ in points], [b.middle or math.nan for _, b in points], **look.line(0.9), zorder=3)
+        for x, b in points:
             _interval(axes, x, b.n_low, b.n_high, look)
-        theorems = [b.theorem or math.nan for _, b in own]
-        axes.plot([x for x, _ in own], theorems, **look.hollow(), zorder=2.5)
-        axes.plot([x for x, _ in own], [b.below or math.nan for _, b in own], **look.bound(), zorder=2.4)
+        theorems = [b.theorem or math.nan for _, b in points]
+        axes.plot([x for x, _ in points], theorems, **look.hollow(), zorder=2.5)
+        axes.plot([x for x, _ in points], [b.below or math.nan for _, b in points], **look.bound(), zorder=2.4)
     axis(axes, "x", options.scale[along], back(to(low) - spare), back(to(high) + spare), ticks, where)
     everything = brackets if up == "slack" else shown.brackets
     sizes = [n for b in everything for n in (b.n_low, b.n_high, b.theorem, b.middle, b.below) if n is not None]
@@ -171,15 +171,15 @@ def _seen(shown: Shown, brackets: Sequence[Any], along: str, up: str) -> tuple[f
     limits = shown.options.limits
     left, right = limits.get(along, (-math.inf, math.inf))
     low, high = limits.get(up, (-math.inf, math.inf))
-    found = set()
+    pairs = set()
     for b in brackets:
         x = b.k if along == "k" else b.setting.epsilon
         values = {"bracket": (b.n_low, b.n_high), "theorem": (b.theorem,), "below": (b.below,)}
         for mark, ends in values.items():
             known = [n for n in ends if n is not None]
             if known and left <= x <= right and min(known) <= high and max(known) >= low:
-                found.add((b.learner, mark))
-    return frozenset(name for name, _ in found), frozenset(mark for _, mark in found)
+                pairs.add((b.learner, mark))
+    return frozenset(name for name, _ in pairs), frozenset(mark for _, mark in pairs)
 
 
 class _Ratio(NamedTuple):

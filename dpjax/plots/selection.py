@@ -69,10 +69,10 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     records = [r for r in records if (r.setting.alpha, r.setting.beta) == (alpha, beta)]
     size, colors = options.page.marker, options.page.colors
     known = {r.learner for r in records}
-    given = {name: style for name, style in options.styles.items() if name in known}
+    looks = {name: style for name, style in options.styles.items() if name in known}
     for name in options.styles:
         checks.choice("styles", name, names)
-    learners = styles([name for name in names if name in known], given, dark=options.page.dark, size=size,
+    learners = styles([name for name in names if name in known], looks, dark=options.page.dark, size=size,
                       paper=colors["paper"])  # fmt: skip
     deltas = {}
     for name in learners:
@@ -112,7 +112,7 @@ def _present(name: str, asked: Sequence[float] | None, measured: set[Any]) -> No
     """Raises InputError for values that were not measured."""
     for value in asked or ():
         if value not in measured:
-            known = ", ".join(f"{one:g}" for one in sorted(measured))
+            known = ", ".join(f"{entry:g}" for entry in sorted(measured))
             raise InputError(name, f"measured values, of {known}", f"{value:g}", "choose among these")
 
 

@@ -50,7 +50,9 @@ class Legend:
         """Draws at ``loc`` and ``bbox_to_anchor``."""
         how: dict[str, Any] = {"title": self.title, "alignment": "left"} if self.title else {}
         alone = HandlerLine2D(numpoints=1)
-        how["handler_map"] = {one: alone for one in self.handles if isinstance(one, Line2D) and _is_points(one)}
+        how["handler_map"] = {
+            artist: alone for artist in self.handles if isinstance(artist, Line2D) and _is_points(artist)
+        }
         return part.legend(
             self.handles, self.names, ncols=self.columns, borderpad=0, borderaxespad=0, handlelength=self.handle,
             numpoints=2, handletextpad=0.7, columnspacing=1.6, labelspacing=0.35, **how, **where,
@@ -66,8 +68,8 @@ def legend(
     lines = ["\n".join(wrapped(name, room, page, page.small)) for name in names]
     heading = "\n".join(wrapped(title, inches, page, page.small)) if title else ""
     for columns in range(min(most, len(names)), 0, -1):
-        found = Legend(handles, lines, columns, heading, handle)
-        box = found.draw(scratch := _scratch(inches)).get_window_extent(_renderer(scratch))
+        draft = Legend(handles, lines, columns, heading, handle)
+        box = draft.draw(scratch := _scratch(inches)).get_window_extent(_renderer(scratch))
         if box.width / _DPI <= inches or columns == 1:
             break
     return Legend(handles, lines, columns, heading, handle, box.width / _DPI, box.height / _DPI)
@@ -88,13 +90,13 @@ def text(page: Page, words: str, *, size: float, space: float = 0.0, **how: Any)
 
 def legends(page: Page, row: Sequence[Legend | None], columns: int, space: float = 0.0) -> Block:
     """Legends side by side, each at the left of its column. space: inches below them."""
-    height = max((one.height for one in row if one), default=0.0) + space
+    height = max((entry.height for entry in row if entry), default=0.0) + space
 
     def draw(part: SubFigure) -> None:
-        for i, one in enumerate(row):
-            if one:
+        for i, entry in enumerate(row):
+            if entry:
                 left = i / columns + (MARGIN if i == 0 else 3 * MARGIN) / page.width
-                one.draw(part, loc="upper left", bbox_to_anchor=(left, _FULL))
+                entry.draw(part, loc="upper left", bbox_to_anchor=(left, _FULL))
 
     return Block(height, draw)
 

@@ -83,23 +83,23 @@ def styles(
     use a given value. InputError for an unknown name, or an invalid value.
     """
     order = list(dict.fromkeys(names))
-    own = check_styles(given or {}, order)
+    checked = check_styles(given or {}, order)
     places = {
-        field: iter(_left(values, [one[field] for one in own.values() if field in one], len(order)))
+        field: iter(_left(values, [style[field] for style in checked.values() if field in style], len(order)))
         for field, values in (("color", DARK if dark else LIGHT), ("marker", MARKERS), ("dashes", DASHES))
     }
-    found = {}
+    result = {}
     for name in order:
-        looks = {field: own.get(name, {}).get(field) or next(place) for field, place in places.items()}
-        label = own.get(name, {}).get("label", name)
-        found[name] = Style(**looks, label=label, size=size, paper=paper)
-    return found
+        looks = {field: checked.get(name, {}).get(field) or next(place) for field, place in places.items()}
+        label = checked.get(name, {}).get("label", name)
+        result[name] = Style(**looks, label=label, size=size, paper=paper)
+    return result
 
 
 def check_styles(given: Any, names: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
     """The user's styles in matplotlib's terms; InputError if one is malformed. names: of the lines."""
     checks.instance("styles", given, Mapping, 'give for example {"KLN": {"color": "black"}}', "names and their styles")
-    found: dict[str, dict[str, Any]] = {}
+    checked: dict[str, dict[str, Any]] = {}
     for name, style in given.items():
         if names is not None:
             checks.choice("styles", name, names)
@@ -107,8 +107,8 @@ def check_styles(given: Any, names: Sequence[str] | None = None) -> dict[str, di
         checks.instance(where, style, Mapping, 'give for example {"color": "black"}', "fields and their values")
         for field in style:
             checks.choice(where, field, FIELDS)
-        found[name] = {field: _CHECKS[field](f"{where}.{field}", value) for field, value in style.items()}
-    return found
+        checked[name] = {field: _CHECKS[field](f"{where}.{field}", value) for field, value in style.items()}
+    return checked
 
 
 def _left(values: Sequence[Any], taken: Sequence[Any], count: int) -> list[Any]:
@@ -134,11 +134,13 @@ def _dashes(where: str, value: Any) -> Any:
     if isinstance(value, str) and value in (*_NAMED, *_NAMED.values()):
         return _NAMED.get(value, value)
     lengths = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
-    real = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 < one < 1000 for one in lengths)
+    real = all(
+        isinstance(length, int | float) and not isinstance(length, bool) and 0 < length < 1000 for length in lengths
+    )
     if not lengths or len(lengths) % 2 or not real:
         known = ", ".join(_NAMED)
         raise InputError(where, f"{known}, or lengths on, off, ... above 0", repr(value), "give for example [4, 2]")
-    return (0, tuple(float(one) for one in lengths))
+    return (0, tuple(float(length) for length in lengths))
 
 
 def _label(where: str, value: Any) -> str:

@@ -32,7 +32,7 @@ def plot_table(
 
 
 def _lines(row: Mapping[str, Any]) -> list[Line]:
-    closed = [one for one in row["points"] if one["n_low"] is not None and one["n_high"] is not None]
+    closed = [point for point in row["points"] if point["n_low"] is not None and point["n_high"] is not None]
     if not closed:
         return []
     name = row["title"].split(": ")[1].rpartition(", in ")[0]
@@ -41,10 +41,10 @@ def _lines(row: Mapping[str, Any]) -> list[Line]:
         if row["fit"] is None
         else f", exponent {row['fit']['exponent']:z.2f} (claimed\N{NO-BREAK SPACE}{row['claimed']:g})"
     )
-    x, low, high = ([one[key] for one in closed] for key in ("value", "n_low", "n_high"))
+    x, low, high = ([point[key] for point in closed] for key in ("value", "n_low", "n_high"))
     lines = [Line(name + fit, name, x, [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)], low, high)]
-    bounded = [one for one in closed if one["bound"]]
+    bounded = [point for point in closed if point["bound"]]
     if bounded:
-        x, bound = ([one[key] for one in bounded] for key in ("value", "bound"))
+        x, bound = ([point[key] for point in bounded] for key in ("value", "bound"))
         lines.append(Line(f"{name}: no private learner below", name, x, bound, kind="formula"))
     return lines

@@ -67,21 +67,21 @@ def _apart(values: Iterable[float], low: float, high: float, log: bool, most: in
 
 
 def _even_values(low: float, high: float, most: int) -> list[float]:
-    found = [float(value) for value in MaxNLocator(max(2, most)).tick_values(low, high)]
-    return [value for value in found if low <= value <= high]
+    values = [float(value) for value in MaxNLocator(max(2, most)).tick_values(low, high)]
+    return [value for value in values if low <= value <= high]
 
 
 def _round_values(low: float, high: float, most: int) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [
+    choices = [
         [value for power in powers for step in steps if low <= (value := step * 10.0**power) <= high]
         for steps in _STEPS
     ]
-    for values in found:
+    for values in choices:
         if 2 <= len(values) <= most:
             return values
-    if len(found[-1]) > most:  # decades
-        return found[-1][:: -(-len(found[-1]) // most)]
-    if len(found[0]) > most:
-        return _apart(found[0], low, high, True, most)
+    if len(choices[-1]) > most:  # decades
+        return choices[-1][:: -(-len(choices[-1]) // most)]
+    if len(choices[0]) > most:
+        return _apart(choices[0], low, high, True, most)
     return _even_values(low, high, most)

@@ -72,14 +72,14 @@ def _width(text: str, page: Page, families: tuple[str, ...], size: float, weight
     properties: Any = FontProperties(family=list(families), size=size, weight=weight)
     mathematics = len(_DOLLAR.findall(text)) >= 2
     plain = text if mathematics else text.replace(r"\$", "$")
-    found = TextToPath().get_text_width_height_descent(plain, properties, mathematics)
-    return float(found[0]) / 72
+    extent = TextToPath().get_text_width_height_descent(plain, properties, mathematics)
+    return float(extent[0]) / 72
 
 
 def missing(texts: Iterable[str]) -> set[str]:
     """The letters that the style's fonts do not have."""
     families = [FontProperties(family=[name]) for name in matplotlib.rcParams["font.family"]]
-    fonts = [font_manager.get_font(font_manager.findfont(one)) for one in families]
+    fonts = [font_manager.get_font(font_manager.findfont(family)) for family in families]
     letters = {letter for letter in "".join(texts) if letter.isprintable()}
     return {letter for letter in letters if not any(font.get_char_index(ord(letter)) for font in fonts)}
 
@@ -88,13 +88,13 @@ def families_with(letters: set[str]) -> list[str]:
     """Installed families that together have as many of the letters as there are in any; those with bold come first."""
     entries = [entry for entry in font_manager.fontManager.ttflist if not entry.name.startswith("Last Resort")]
     bold = {entry.name for entry in entries if entry.weight in (700, "bold")}
-    found: dict[str, set[str]] = {}
+    coverage: dict[str, set[str]] = {}
     for entry in entries if letters else ():
         if entry.style == "normal":
             font = font_manager.get_font(entry.fname)
-            found.setdefault(entry.name, {letter for letter in letters if font.get_char_index(ord(letter))})
+            coverage.setdefault(entry.name, {letter for letter in letters if font.get_char_index(ord(letter))})
     chosen: list[str] = []
-    for name, has in sorted(found.items(), key=lambda one: (-len(one[1]), one[0] not in bold, one[0])):
+    for name, has in sorted(coverage.items(), key=lambda item: (-len(item[1]), item[0] not in bold, item[0])):
         if has & letters:
             chosen.append(name)
             letters = letters - has

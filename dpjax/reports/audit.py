@@ -70,9 +70,9 @@ def audit_page(data: Mapping[str, Any]) -> str:
 
 
 def _reports(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = data.get("reports", [data])
-    check(_Audit, "audit", {**data, "reports": found}, "give audit.json as an audit saved it, or its folder")
-    return list(found)
+    entries = data.get("reports", [data])
+    check(_Audit, "audit", {**data, "reports": entries}, "give audit.json as an audit saved it, or its folder")
+    return list(entries)
 
 
 def _refuted(report: Mapping[str, Any]) -> bool:
@@ -102,9 +102,9 @@ def _claims(data: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> It
         Column("confidence"), Column("seconds"),
     ]  # fmt: skip
     rows = [
-        [_name(one), _verdict(one), one["claim"]["epsilon"], one["epsilon_found"], one["claim"]["delta"],
-         one["delta_found"], one["claim"]["relation"], one["method"], one["confidence"], one.get("seconds")]
-        for one in reports
+        [_name(entry), _verdict(entry), entry["claim"]["epsilon"], entry["epsilon_found"], entry["claim"]["delta"],
+         entry["delta_found"], entry["claim"]["relation"], entry["method"], entry["confidence"], entry.get("seconds")]
+        for entry in reports
     ]  # fmt: skip
     yield table(
         columns, rows, "Claims, and the smallest epsilon and delta that the evidence allows", map(_refuted, reports)
@@ -135,14 +135,14 @@ def _figures(reports: Sequence[Mapping[str, Any]]) -> Iterator[Markup]:
         )  # fmt: skip
     if chosen:
         yield element(
-            "div", *(figures.of_claim(one, f"claim{place}-") for place, one in enumerate(chosen)), class_="figures"
+            "div", *(figures.of_claim(entry, f"claim{place}-") for place, entry in enumerate(chosen)), class_="figures"
         )
 
 
 def _closeness(report: Mapping[str, Any]) -> float:
     """The epsilon found as a fraction of the claimed one."""
-    found, claimed = report["epsilon_found"], report["claim"]["epsilon"]
-    return float("inf") if found is None else found / claimed if claimed else 0.0
+    smallest, claimed = report["epsilon_found"], report["claim"]["epsilon"]
+    return float("inf") if smallest is None else smallest / claimed if claimed else 0.0
 
 
 def _evidence(report: Mapping[str, Any]) -> Markup:
@@ -157,9 +157,9 @@ def _evidence(report: Mapping[str, Any]) -> Markup:
 
 
 def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
-    asked = table_of(data, "asked")
-    if asked:
-        target = "--all" if asked.get("target") is None else shlex.quote(str(asked["target"]))
-        flags = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in asked.items() if name != "target")
+    arguments = table_of(data, "asked")
+    if arguments:
+        target = "--all" if arguments.get("target") is None else shlex.quote(str(arguments["target"]))
+        flags = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name != "target")
         yield element("p", "The same audit again:")
         yield block(f"dpjax audit {target} {flags}", "The command of this audit")

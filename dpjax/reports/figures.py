@@ -89,9 +89,9 @@ def _drawn(base: Path, data: Mapping[str, Any], prefix: str, words: str, how: Ma
 
 def _by_k(pairs: Sequence[tuple[int, float]]) -> Iterator[list[tuple[int, float]]]:
     for k in dict.fromkeys(k for k, _ in pairs):
-        own = [pair for pair in pairs if pair[0] == k]
-        for first in range(0, len(own), _PANELS):
-            yield own[first : first + _PANELS]
+        group = [pair for pair in pairs if pair[0] == k]
+        for first in range(0, len(group), _PANELS):
+            yield group[first : first + _PANELS]
 
 
 def _ordered(values: Any) -> tuple[Any, ...]:

@@ -30,8 +30,8 @@ def missing(data: Mapping[str, Any]) -> list[str]:
     if not learners or not {"k", "epsilon"} <= sweep.keys():
         return []
     seen = {place(row) for name in ("points", "n_star", "failures") for row in data.get(name, ())}
-    asked = product(learners, listed(sweep["k"]), listed(sweep["epsilon"]))
-    left = [f"{name}, k = {k}, epsilon = {number(e)}" for name, k, e in asked if (name, k, e) not in seen]
+    curves = product(learners, listed(sweep["k"]), listed(sweep["epsilon"]))
+    left = [f"{name}, k = {k}, epsilon = {number(e)}" for name, k, e in curves if (name, k, e) not in seen]
     return [*left[:_MOST], f"and {len(left) - _MOST} others"] if len(left) > _MOST else left
 
 
@@ -42,11 +42,17 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
         yield from _within(data.get("n_within", ()))
         return
     bounded = any(row.get("below") is not None for row in rows)
-    own = _varying(rows)
-    columns = [*_headings(own), Column("n* above"), Column("n* at most"), Column("theorem's n"), Column("theorem / n*")]
+    varying = _varying(rows)
+    columns = [
+        *_headings(varying),
+        Column("n* above"),
+        Column("n* at most"),
+        Column("theorem's n"),
+        Column("theorem / n*"),
+    ]
     columns += [Column("no private learner below")] * bounded + [Column("trials"), Column("ended", "text")]
     shown = [
-        [*_labels(row, own), row["n_low"] or f"< {search.get('n_min', _DASH)}",
+        [*_labels(row, varying), row["n_low"] or f"< {search.get('n_min', _DASH)}",
          row["n_high"] or f"> {search.get('n_max', _DASH)}", row.get("theorem"), _slack(row),
          *[row.get("below")] * bounded, row.get("trials"), row.get("ended")]
         for row in rows
@@ -103,11 +109,14 @@ def of_curves(data: Mapping[str, Any]) -> Iterator[str]:
         yield element("p", "No success curve is measured yet.")
         return
     levels = sorted({level for row in rows for level in table_of(row, "errors")}, key=float)
-    own = _varying(rows)
-    columns = [*_headings(own), *map(Column, ("n", "trials", "successes", "success", "band from", "to", "no answer"))]
+    varying = _varying(rows)
+    columns = [
+        *_headings(varying),
+        *map(Column, ("n", "trials", "successes", "success", "band from", "to", "no answer")),
+    ]
     columns += [Column(f"error at {float(level):.0%}") for level in levels]
     shown = [
-        [*_labels(row, own), row["n"], row["trials"], row["successes"], f"{row['successes'] / row['trials']:.3f}",
+        [*_labels(row, varying), row["n"], row["trials"], row["successes"], f"{row['successes'] / row['trials']:.3f}",
          f"{row['lower']:.3f}", f"{row['upper']:.3f}", row.get("no_answers"),
          *(table_of(row, "errors").get(level) for level in levels)]
         for row in rows

@@ -17,13 +17,13 @@ class Section(NamedTuple):
 
 def page(title: str, about: str, notices: Iterable[str], sections: Iterable[Section]) -> str:
     """A whole HTML file. Equal arguments give equal text; it names no other file and no address."""
-    shown = [one for one in sections if one.content]
-    links = [element("li", element("a", one.heading, href=f"#{one.name}")) for one in shown]
+    shown = [section for section in sections if section.content]
+    links = [element("li", element("a", section.heading, href=f"#{section.name}")) for section in shown]
     bodies = [
         element(
-            "section", element("h2", one.heading, id=f"{one.name}-heading"), together(one.content, "\n"),
-            id=one.name, aria_labelledby=f"{one.name}-heading",
-        ) for one in shown
+            "section", element("h2", section.heading, id=f"{section.name}-heading"), together(section.content, "\n"),
+            id=section.name, aria_labelledby=f"{section.name}-heading",
+        ) for section in shown
     ]  # fmt: skip
     head = element(
         "head", element("meta", charset="utf-8"),

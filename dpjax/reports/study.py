@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import tomli_w
+
 from dpjax.core.commands import command
 from dpjax.core.html import Markup, block, code, details, element, together
 from dpjax.plots.records import read_brackets, read_points, read_slopes
 from dpjax.reports import figures, measurements, words
 from dpjax.reports.page import Section, notice, origin, page
-from dpjax.reports.toml import as_toml
 
 _UNTITLED = "Success probability and sample complexity"
 _ENDS: dict[str, Any] = {"n_low": None, "n_high": None}
@@ -75,6 +76,17 @@ def _others(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("seed", data["seed"]),
         ("root of all keys", f"jax.random.key({data['seed']})"),
     ]
+
+
+def as_toml(config: Mapping[str, Any]) -> str | None:
+    """A configuration as the text of a file, from which `dpjax curve` runs it again.
+
+    Entries of the outermost table that are None are left out; None if there are others, which TOML cannot say.
+    """
+    try:
+        return tomli_w.dumps({name: value for name, value in config.items() if value is not None})
+    except TypeError:
+        return None
 
 
 def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:

@@ -13,8 +13,8 @@ _LEAST_POWER = 1024  # from here on powers of two are written as such
 
 def table_of(data: Any, name: str) -> Mapping[str, Any]:
     """An entry of a table that is a table itself; an empty one if there is none."""
-    found = data.get(name) if isinstance(data, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    entry = data.get(name) if isinstance(data, Mapping) else None
+    return entry if isinstance(entry, Mapping) else {}
 
 
 def listed(value: Any) -> list[Any]:
@@ -92,10 +92,10 @@ def settings(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The class, the distribution, the learners and the values of k and epsilon, by name."""
     config = data.get("config")
     task, sweep, learners = (table_of(config, name) for name in ("task", "sweep", "learners"))
-    found = [(name, constructor(task[key])) for name, key in _OF_TASK if task.get(key) is not None]
-    found += [(f"learner {name}", constructor(spec)) for name, spec in learners.items()]
-    found += [(name, ", ".join(map(number, listed(sweep[name])))) for name in ("k", "epsilon") if name in sweep]
-    return found
+    pairs = [(name, constructor(task[key])) for name, key in _OF_TASK if task.get(key) is not None]
+    pairs += [(f"learner {name}", constructor(spec)) for name, spec in learners.items()]
+    pairs += [(name, ", ".join(map(number, listed(sweep[name])))) for name in ("k", "epsilon") if name in sweep]
+    return pairs
 
 
 _OF_TASK = (

@@ -4,7 +4,7 @@ Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, 
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -15,7 +15,7 @@ from jax.tree_util import register_dataclass
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.draws import asked
-from dpjax.core.members import member
+from dpjax.core.members import Base, member, required
 from dpjax.core.plans import Number, Spends
 from dpjax.core.types import MOST_ROWS, Accuracy, Neighboring, Privacy, replace_one_only
 from dpjax.laws import Laplace, RoundedLaplace
@@ -61,7 +61,7 @@ class SanitizerPlan(Protocol):
         """The number of points of the synthetic database, r. Static."""
 
 
-class Sanitizer(ABC):
+class Sanitizer(Base):
     """Base class of sanitizers: a frozen dataclass, equal by value, without a budget: its fields are structure.
 
     If a field is None, `plan` chooses it from the accuracy; any other value is used as given. If the best choice
@@ -70,8 +70,7 @@ class Sanitizer(ABC):
     Reference: Bun, Nissim, Stemmer 2016, Definition 2.17.
     """
 
-    @member
-    @abstractmethod
+    @required
     def bits(self) -> int:
         """Bits of a row."""
 
@@ -128,7 +127,7 @@ class OfElements(Sanitizer):
 
     def parts_of_a_difference(self, concepts: Any) -> int:
         """See `Sanitizer`."""
-        parts = getattr(concepts, "differences", {}).get(self.kind)
+        parts = concepts.differences.get(self.kind)
         if parts is None:
             raise InputError(
                 "sanitizer", f"one for {type(concepts).__name__}", type(self).__name__,

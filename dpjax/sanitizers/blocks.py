@@ -81,8 +81,8 @@ class RankBlocks(OfThresholds):
             block = rows[jnp.minimum(first + room, x.shape[0] - 1)]
             return private_median(own, block, room < count, plan.median)
 
-        found = jax.vmap(one)(keys.per_index(key, plan.size), ends[:-1], ends[1:] - ends[:-1])
-        return Sanitized.of(found.element, ends[1:] - ends[:-1], found.outcome)
+        medians = jax.vmap(one)(keys.per_index(key, plan.size), ends[:-1], ends[1:] - ends[:-1])
+        return Sanitized.of(medians.element, ends[1:] - ends[:-1], medians.outcome)
 
     def guarantee(self, plan: BlocksPlan) -> Guarantee:
         """k medians."""

@@ -11,13 +11,14 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, histogram
 from dpjax.theory import sanitizers as sizes
@@ -122,11 +123,11 @@ def _fewest_rows(sanitizer: BLR, alpha: float, beta: float) -> int:
     """The points for which `theory.sanitizers.blr` needs the fewest rows, for every epsilon."""
     queries = sanitizer.queries
     first = points = replace(sanitizer, points=sizes.blr_points(queries.size, alpha)).points or 1
-    found = [first]
+    counts = [first]
     while points < _MOST_FACTOR * first:
         try:
             points = replace(sanitizer, points=points + 1).points or 1
         except InputError:
             break
-        found.append(points)
-    return min(found, key=lambda m: sizes.blr(sanitizer.databases(m), queries.size, m, 1e-3, alpha, beta))
+        counts.append(points)
+    return min(counts, key=lambda m: sizes.blr(sanitizer.databases(m), queries.size, m, 1e-3, alpha, beta))

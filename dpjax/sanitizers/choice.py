@@ -28,15 +28,15 @@ def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[s
     Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; sanitizers
     that cannot be planned are omitted.
     """
-    found: dict[str, tuple[Sanitizer, int]] = {}
+    planned: dict[str, tuple[Sanitizer, int]] = {}
     for name, made in SANITIZERS.items():
         sanitizer = made(bits)
         try:
-            found[name] = sanitizer, sanitizer.sample_size(privacy, Accuracy(alpha, beta))
+            planned[name] = sanitizer, sanitizer.sample_size(privacy, Accuracy(alpha, beta))
         except InputError:
             if name == "blocks":  # it can always be planned, so the error is in the arguments
                 raise
-    return found
+    return planned
 
 
 def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> Sanitizer:
@@ -50,5 +50,5 @@ def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> San
     delta = 1e-6, beta = 0.1 and 32 bits: the hierarchy for all alpha of the table in
     docs/gallery/threshold-sanitizers.md.
     """
-    found = candidates(alpha, bits, privacy, beta)
-    return min((entry for name, entry in found.items() if name not in _FEW_EQUAL), key=lambda entry: entry[1])[0]
+    planned = candidates(alpha, bits, privacy, beta)
+    return min((entry for name, entry in planned.items() if name not in _FEW_EQUAL), key=lambda entry: entry[1])[0]

@@ -104,21 +104,23 @@ def median_tree(
     of_levels = jnp.repeat(jnp.asarray(epsilons), 2 ** np.arange(levels), total_repeat_length=inner)
 
     def one(nodes: Parts, turn: tuple[Array, Array, Array]) -> tuple[Parts, tuple[Array, Array]]:
-        own, node, epsilon = turn
+        node_key, node, epsilon = turn
         part = Parts(*(jax.lax.dynamic_slice_in_dim(column, node, 1) for column in nodes))
         law = exponential_median(
             x, part.holds(x)[0] & mask, epsilon, bits=bits, size=size, monotonic=True,
             neighboring=Neighboring.ADD_OR_REMOVE_ONE,
         )  # fmt: skip
-        at = law.sample(own)[None]
+        at = law.sample(node_key)[None]
         at = jnp.where(B.less(at, part.low)[:, None], part.low, at)
         at = jnp.where(B.less(part.high, at)[:, None], part.high, at)
         return nodes.put(2 * node + 1, part.split(at)), (at[0], part.alive[0])
 
     start = nodes.put(0, Parts.whole(bits, size))
     turns = jnp.concatenate(of_nodes), jnp.arange(inner, dtype=jnp.int32), of_levels
-    nodes, found = jax.lax.scan(one, start, turns)
-    at, alive = (in_order([column[2**level - 1 : 2 ** (level + 1) - 1] for level in range(levels)]) for column in found)
+    nodes, columns = jax.lax.scan(one, start, turns)
+    at, alive = (
+        in_order([column[2**level - 1 : 2 ** (level + 1) - 1] for level in range(levels)]) for column in columns
+    )
     return Parts(*(column[inner:] for column in nodes)), at, alive
 
 
@@ -216,7 +218,7 @@ class Hierarchy(OfThresholds):
         require_leaves(plan)
         require_shape("medians", plan.medians, (plan.levels,))
         add, what = Neighboring.ADD_OR_REMOVE_ONE, "medians of one level"
-        parts = [as_replace_one(exponential_guarantee(float(one), what, add)) for one in plan.medians]
+        parts = [as_replace_one(exponential_guarantee(float(epsilon), what, add)) for epsilon in plan.medians]
         splits = basic(parts, "three-way splits")
         rate = 2 / positive("scale", plan.scale)
         counts = laplace_mechanism_guarantee(rate, sensitivity=2, what="counts of the leaves")
@@ -230,14 +232,14 @@ class Hierarchy(OfThresholds):
 
     def unseen(self, concepts: Any, plan: HierarchyPlan, n: int, beta: float) -> float:
         """`theory.sanitizers.largest_part` for each interval of a difference: all ends of parts are listed."""
-        rates = tuple(effective_epsilon(one) for one in plan.medians)
+        rates = tuple(effective_epsilon(epsilon) for epsilon in plan.medians)
         intervals = self.parts_of_a_difference(concepts) / 2
         return intervals * sizes.largest_part(log_size(self.bits, self.domain_size), rates, n, beta)
 
     def _rows(
         self, medians: Number, scale: Number, alpha: float, beta: float, bound: Callable[..., float] = sizes.hierarchy
     ) -> float:
-        rates = tuple(effective_epsilon(one) for one in medians)
+        rates = tuple(effective_epsilon(epsilon) for epsilon in medians)
         return bound(log_size(self.bits, self.domain_size), rates, float(scale), alpha, beta)
 
 
@@ -249,7 +251,7 @@ def _chosen(sanitizer: Hierarchy, alpha: float, beta: float) -> tuple[int, float
 def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:
     """epsilons of one median of each level, and the scale of the counts, which get the rest of epsilon."""
     weights = 2.0 ** (np.arange(levels) / 2)
-    medians = np.array([down(one) for one in (1 - counts) * epsilon / 2 * weights / weights.sum()], np.float32)
+    medians = np.array([down(share) for share in (1 - counts) * epsilon / 2 * weights / weights.sum()], np.float32)
     left = epsilon - 2 * sum(map(float, medians))
     return medians, up(2 / (left * (1 - 1e-14)))
 

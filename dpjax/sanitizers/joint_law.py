@@ -117,8 +117,8 @@ class JointLaw(Law):
         before, run = state
         place = jnp.arange(self.rows.shape[0], dtype=jnp.int32)
         below = B.less_equal(self.rows, element[None]) & (place < self.n)
-        found = jnp.sum(below, dtype=jnp.int32)
-        return found, jnp.where(found == before, run + 1, jnp.int32(1))
+        count = jnp.sum(below, dtype=jnp.int32)
+        return count, jnp.where(count == before, run + 1, jnp.int32(1))
 
 
 def _places(rows: Array, n: Array, bits: int) -> tuple[Array, Array, Array]:

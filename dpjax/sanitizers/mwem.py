@@ -15,14 +15,14 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import largest
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
-from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
+from dpjax.accounting.zcdp import bounded_range_rho, exponential_guarantee, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type, require_leaves, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical, RoundedLaplace
-from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, histogram, query
@@ -112,20 +112,20 @@ class MWEM(OfQueries):
 
         def one(state: tuple[Moves, Array, Array], step: tuple[Array, Array]) -> tuple[Any, None]:
             moves, queries, counts = state
-            (own, number), units = step, self.units(moves, rows)
-            of_choice, of_count = keys.streams(own, "choice", "count")
+            (randomness, number), units = step, self.units(moves, rows)
+            of_choice, of_count = keys.streams(randomness, "choice", "count")
             estimate = self.estimates(units, rows)
-            asked = self.choice_law(estimate, truth, plan).sample(of_choice)
-            count = self.count_law(truth[asked], rows, x.shape[0], plan).sample(of_count)
-            queries, counts = queries.at[number].set(asked), counts.at[number].set(count)
-            moves = self.moved(moves, units, asked, count - estimate[asked])
+            chosen = self.choice_law(estimate, truth, plan).sample(of_choice)
+            count = self.count_law(truth[chosen], rows, x.shape[0], plan).sample(of_count)
+            queries, counts = queries.at[number].set(chosen), counts.at[number].set(count)
+            moves = self.moved(moves, units, chosen, count - estimate[chosen])
             moves = self.replayed(moves, queries, counts, number + 1, rows)
             return (moves, queries, counts), None
 
-        own = keys.per_index(key, plan.rounds)
+        randomness = keys.per_index(key, plan.rounds)
         with jax.enable_x64(True):
             none = jnp.zeros(plan.rounds, jnp.int32)
-            steps = own, jnp.arange(plan.rounds, dtype=jnp.int32)
+            steps = randomness, jnp.arange(plan.rounds, dtype=jnp.int32)
             (end, _, _), _ = jax.lax.scan(one, (self.start(), none, none), steps)
         return self.answer(end, rows, plan.rounds)
 
@@ -136,11 +136,11 @@ class MWEM(OfQueries):
 
         def again(step: Array, state: Moves) -> Moves:
             number = done - 1 - step % done
-            asked = queries[number]
+            chosen = queries[number]
             units = self.units(state, rows)
-            weight = jnp.sum(jnp.where(query(self.queries, asked), units, 0), dtype=jnp.int32)
+            weight = jnp.sum(jnp.where(query(self.queries, chosen), units, 0), dtype=jnp.int32)
             off = counts[number] - self._whole_rows(weight, units, rows)
-            return Moves(self.moved(state, units, asked, off).exponent, state.passed)
+            return Moves(self.moved(state, units, chosen, off).exponent, state.passed)
 
         return jax.lax.fori_loop(0, done * self.replays, again, state)
 
@@ -229,12 +229,12 @@ class MWEM(OfQueries):
 
 def round_epsilon(epsilon: float, delta: float, rounds: int) -> float:
     """The largest epsilon of one of ``rounds`` rounds, a choice at two thirds and a count at one third of it."""
-    found = optimal_epsilon0(epsilon, 0.0, rounds)
+    pure = optimal_epsilon0(epsilon, 0.0, rounds)
     if rounds == 1 or delta == 0:
-        return found
+        return pure
     rho = zcdp_rho(epsilon, delta) / rounds
     fits = lambda part: bounded_range_rho(part * _CHOICE) + pure_rho(part * (1 - _CHOICE)) <= rho  # noqa: E731
-    return max(found, optimal_epsilon0(epsilon, delta, rounds), largest(fits, min(rho, rho**0.5)))
+    return max(pure, optimal_epsilon0(epsilon, delta, rounds), largest(fits, min(rho, rho**0.5)))
 
 
 def in_units(below: Array) -> Array:

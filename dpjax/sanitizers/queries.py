@@ -8,10 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 from dpjax.core.products import exact_dot
 from dpjax.sanitizers.base import Sanitized, Sanitizer
 
@@ -36,18 +38,18 @@ class OfQueries(Sanitizer):
                 "sanitizer", f"queries over the {concepts.domain.size} values of {type(concepts).__name__}",
                 f"queries over {self.queries.width}", "make the queries from the class",
             )  # fmt: skip
-        return 1 if hasattr(concepts, "xor") else 2
+        return 1 if implements(concepts, ConceptClass.xor) else 2
 
     def answers_differences(self, concepts: Any) -> bool:
         """Whether all symmetric differences of a matrix, or all concepts of another class, are queries."""
-        if hasattr(concepts, "xor"):
+        if implements(concepts, ConceptClass.xor):
             wanted = concepts.xor().matrix()
         else:
             number = Hypothesis.of(jnp.asarray(wide.encode(range(concepts.size))))
             elements = jnp.asarray(concepts.domain.encode(range(concepts.domain.size)))
             wanted = np.asarray(concepts.predict(number, elements)).T
-        asked = {row.tobytes() for row in self.queries.matrix()}
-        return all(row.tobytes() in asked for row in wanted)
+        known = {row.tobytes() for row in self.queries.matrix()}
+        return all(row.tobytes() in known for row in wanted)
 
 
 def histogram(queries: Finite, x: Array, mask: Array) -> Array:

@@ -101,8 +101,8 @@ class Slices(OfThresholds):
         rate = down(_rate(epsilon, delta, count))
         mean = 1 / math.expm1(float(rate))
         if count * mean >= 2**31:
-            given = f"{count * mean:.3g} at epsilon = {epsilon:g}"
-            raise InputError("epsilon", "slices of fewer than 2^31 rows together", given, "choose a larger one")
+            actual = f"{count * mean:.3g} at epsilon = {epsilon:g}"
+            raise InputError("epsilon", "slices of fewer than 2^31 rows together", actual, "choose a larger one")
         means = np.array([math.floor(i * mean) for i in range(count + 1)], np.int32)
         return SlicesPlan(rate, _table(rate), means, slack, count)
 

@@ -18,9 +18,9 @@ from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Learner
-from dpjax.tables.grids import Grid as Grid
-from dpjax.tables.grids import Placing
-from dpjax.tables.reading import Form, complete, header, indicators, labels, numbers, opened, spellings, texts_of
+from dpjax.tables.grids import Grid, Placing
+from dpjax.tables.reading import complete, header, indicators, labels, numbers, opened, spellings, texts_of
+from dpjax.tables.sources import Form
 
 _PLAIN = Form()
 _BLOCK_CELLS = 1 << 18
@@ -86,7 +86,7 @@ def read(
     present = {name: ~np.isnan(values[place]) for name, place in placing.places.items()}
     present |= {name: there[:, j] for j, name in enumerate(targets)}
     whole = complete(present, drop_missing)
-    outside = [grid.outside(one) for grid, one in zip(placing.grids, values, strict=True)]
+    outside = [grid.outside(feature) for grid, feature in zip(placing.grids, values, strict=True)]
     moved = np.any([*outside, *other.values()], axis=0)[whole]
     values, y = [column[whole] for column in values], y[whole]
     about: dict[str, Any] = {"dropped": int(np.sum(~whole)), "moved": int(np.sum(moved))}
@@ -105,8 +105,8 @@ def placed(texts: pa.Table, placing: Placing) -> tuple[list[np.ndarray], dict[st
     values, other = [], {}
     for name in placing.places:
         if name in placing.categories:
-            own, other[name] = indicators(texts, name, placing.categories[name])
-            values += own
+            bits, other[name] = indicators(texts, name, placing.categories[name])
+            values += bits
         else:
             values.append(numbers(texts, name))
     return values, other
@@ -128,13 +128,13 @@ def require_declared(texts: pa.Table, placing: Placing, other: Mapping[str, np.n
 
 def categories_in(path: str | Path, name: str, form: Form = _PLAIN) -> tuple[str, ...]:
     """The texts of a column, which are private: no guarantee covers what is learned from columns that they name."""
-    found = texts_of(opened(path, [name], form), name)
-    if not 0 < len(found) <= MOST_BITS:
+    texts = texts_of(opened(path, [name], form), name)
+    if not 0 < len(texts) <= MOST_BITS:
         raise InputError(
-            f"column {name!r}", f"1 to {MOST_BITS} categories", f"{len(found)} different texts",
+            f"column {name!r}", f"1 to {MOST_BITS} categories", f"{len(texts)} different texts",
             "choose another column, or declare a few categories and use --clip",
         )  # fmt: skip
-    return tuple(found)
+    return tuple(texts)
 
 
 def plan_for(learner: Learner, privacy: Privacy, accuracy: Accuracy, rows: int) -> Any:
@@ -170,7 +170,7 @@ def held_out(
         ids = jnp.arange(first, first + block, dtype=jnp.uint32)
         parts.append(jax.device_get(_errors(tuple(learners.values()), test_rows, root, x, y, plans, ids)))
         progress(min(block, trials - first))
-    counts = (np.concatenate(found)[:trials] for found in zip(*parts, strict=True))
+    counts = (np.concatenate(errors)[:trials] for errors in zip(*parts, strict=True))
     return dict(zip(learners, counts, strict=True))
 
 
@@ -184,12 +184,12 @@ def _errors(
             order = jnp.argsort(wide.word(*random.words(keys.stream(key, "order"), (x.shape[0],)))).astype(jnp.int32)
         test, train = order[:test_rows], order[test_rows:]
         sample = Sample(x[train], y[train], jnp.ones(train.shape, bool))
-        found = []
+        counts = []
         for learner, plan in zip(learners, plans, strict=True):
             hypothesis = learner.learn(keys.stream(key, "learn"), sample, plan)
             wrong = predicted(learner, hypothesis, x[test]) != y[test]
-            found.append(jnp.sum(wrong, axis=0, dtype=jnp.int32))
-        return found
+            counts.append(jnp.sum(wrong, axis=0, dtype=jnp.int32))
+        return counts
 
     return jax.vmap(trial)(ids)
 

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.concepts import Hypothesis
+from dpjax.concepts.base import ConceptClass
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import ConceptClass, Learner
+from dpjax.learners.base import Learner
 
 
 @dataclass(frozen=True)

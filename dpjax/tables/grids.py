@@ -94,15 +94,15 @@ class Grid:
 
     def sentence(self, name: str, first: int, last: int) -> str:
         """A description of the function that is 1 on elements first to last, in the column's units."""
-        found = self.interval(first, last)
-        at_low, at_high = found is not None and found[0] <= self.low, found is not None and found[1] >= self.high
+        ends = self.interval(first, last)
+        at_low, at_high = ends is not None and ends[0] <= self.low, ends is not None and ends[1] >= self.high
         if at_low and at_high:
             return "1 everywhere"
-        if found is None or (self.category is not None and not (at_low or at_high)):
+        if ends is None or (self.category is not None and not (at_low or at_high)):
             return "0 everywhere"
         if self.category is not None:
             return f"1 iff {self.category[0]} is {'not ' * at_low}{self.category[1]!r}"
-        low, high = map(self.shown, found)
+        low, high = map(self.shown, ends)
         return (
             f"1 iff {name} < {high}" if at_low else f"1 iff {name} {f'>= {low}' if at_high else f'in [{low}, {high})'}"
         )
@@ -140,10 +140,10 @@ class Placing:
     @property
     def categories(self) -> dict[str, list[str]]:
         """The categories of each column of texts."""
-        found: dict[str, list[str]] = {}
+        texts: dict[str, list[str]] = {}
         for column, text in (grid.category for grid in self.grids if grid.category is not None):
-            found.setdefault(column, []).append(text)
-        return found
+            texts.setdefault(column, []).append(text)
+        return texts
 
     @property
     def _edges(self) -> list[tuple[int, int]]:
@@ -153,13 +153,13 @@ class Placing:
     def elements(self, values: Sequence[np.ndarray]) -> np.ndarray:
         """``uint32[n, limbs]``, with an axis of features before the last if there are several lines; values are clipped
         to the bounds."""
-        cells = [grid.place(name, one, True) for name, grid, one in self._with(values)]
+        cells = [grid.place(name, column, True) for name, grid, column in self._with(values)]
         if self.cube:
             above = [cells[feature] > edge for feature, edge in self._edges]
             return np.asarray(pack(jnp.asarray(np.stack(above, axis=1))))[:, ::-1]
         if self.shape:
             return np.stack(cells, axis=1).astype(np.uint32)
-        columns = [wide.encode(one + np.uint64(1), self.domain.limbs) for one in cells]
+        columns = [wide.encode(column + np.uint64(1), self.domain.limbs) for column in cells]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
     @property
@@ -186,12 +186,12 @@ class Placing:
 
     def outside(self, values: Sequence[np.ndarray]) -> dict[str, int]:
         """Number of values of each feature outside its bounds."""
-        return {name: int(np.sum(grid.outside(one))) for name, grid, one in self._with(values)}
+        return {name: int(np.sum(grid.outside(column))) for name, grid, column in self._with(values)}
 
     def require(self, values: Sequence[np.ndarray]) -> None:
         """Raises InputError for values outside the bounds."""
-        for name, grid, one in self._with(values):
-            grid.require(name, one)
+        for name, grid, column in self._with(values):
+            grid.require(name, column)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for `of`."""
@@ -286,15 +286,15 @@ def on_cube(
 
 def categories_of(declared: Sequence[str], features: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Parses ``name=text,text``, with quotes around a text that contains a comma; no texts for a name alone."""
-    found: dict[str, tuple[str, ...]] = {}
+    categories: dict[str, tuple[str, ...]] = {}
     for text in declared:
         named = [name for name in features if text == name or text.startswith(f"{name}=")]
         name = max(named, key=len, default=None) or checks.choice("categories", text.partition("=")[0], features)
-        texts = [one.strip() for row in csv.reader(text[len(name) + 1 :].splitlines()) for one in row]
+        texts = [cell.strip() for row in csv.reader(text[len(name) + 1 :].splitlines()) for cell in row]
         if len({*texts}) < len(texts) or "" in texts or (text != name and not texts):
             raise InputError("categories", "name=a,b,c with different texts", repr(text), "name each category once")
-        found[name] = tuple(texts)
-    return found
+        categories[name] = tuple(texts)
+    return categories
 
 
 def on_plane(features: Sequence[str], box: Sequence[float], bits: int) -> Placing:

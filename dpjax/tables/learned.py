@@ -60,12 +60,12 @@ class Learned:
         x = self.placing.elements(values)
         program = jax.jit(lambda hypothesis, rows: predicted(self.learner, hypothesis, rows))
         block = max(1, min(len(x), _BLOCK // len(self.names)))
-        found = []
+        labels = []
         for start in range(0, len(x), block):
             rows = x[start : start + block]
             padded = np.concatenate([rows, np.zeros((block - len(rows), *rows.shape[1:]), rows.dtype)])
-            found.append(np.asarray(program(self.hypothesis, jnp.asarray(padded)))[: len(rows)])
-        return np.concatenate(found) if found else np.zeros((0, len(self.names)), bool)
+            labels.append(np.asarray(program(self.hypothesis, jnp.asarray(padded)))[: len(rows)])
+        return np.concatenate(labels) if labels else np.zeros((0, len(self.names)), bool)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for `of`: structure, public numbers, hypotheses. InputError for objects without a description."""
@@ -115,7 +115,7 @@ class Learned:
             return row
         place = j if len(self.placing.features) > 1 else 0
         grid, feature = self.placing.grids[place], self.placing.features[place]
-        row["rule"] = RANGE.sub(lambda found: grid.sentence(feature, *map(int, found.groups())), said)
+        row["rule"] = RANGE.sub(lambda match: grid.sentence(feature, *map(int, match.groups())), said)
         ranges = RANGE.findall(said)
         if len(ranges) == 1:
             row["interval"] = grid.interval(*map(int, ranges[0]))

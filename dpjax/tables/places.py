@@ -6,7 +6,9 @@ import numpy as np
 
 from dpjax.concepts import Hypothesis
 from dpjax.concepts.areas import Box, pieces, placed, region, shapely_module
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.clipping import crosses
+from dpjax.core.members import implements
 from dpjax.tables.grids import Grid
 
 
@@ -22,28 +24,28 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
     A row is labeled 1 iff all halfplanes of one of the lists contain the center of its cell. Halfplanes that contain
     the whole box are left out, and repeated ones: an empty list contains the box, and no list is the constant 0.
     """
-    if not hasattr(concepts, "halfplanes"):
+    if not implements(concepts, ConceptClass.halfplanes):
         return {}
     if bool(hypothesis.zero[0]):
         return {"pieces": []}
     x0, y0, x1, y1 = box_of(grids)
     inverse = np.array([concepts.d / (x1 - x0), concepts.d / (y1 - y0)])
-    found = []
+    parts = []
     for piece in pieces(concepts, hypothesis):
         once = dict.fromkeys(tuple(line) for line in piece.tolist())
-        own = np.array([line for line in once if crosses(concepts.d, line)]).reshape(-1, 3)
-        normals = own[:, :2] * inverse
-        lines = np.column_stack([normals, own[:, 2] + normals @ np.array([x0, y0])])
-        found.append((lines / np.hypot(*normals.T)[:, None]).tolist())
-    return {"pieces": found}
+        sides = np.array([line for line in once if crosses(concepts.d, line)]).reshape(-1, 3)
+        normals = sides[:, :2] * inverse
+        lines = np.column_stack([normals, sides[:, 2] + normals @ np.array([x0, y0])])
+        parts.append((lines / np.hypot(*normals.T)[:, None]).tolist())
+    return {"pieces": parts}
 
 
 def geometry(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) -> dict[str, Any]:
     """The learned region as GeoJSON, in the columns' units, and its fraction of the box; needs shapely."""
-    shapely, found = shapely_module(), region(concepts, hypothesis)
+    shapely, shape = shapely_module(), region(concepts, hypothesis)
     box = box_of(grids)
-    own = shapely.transform(found, lambda points: placed(points, concepts.d, box))
-    return {"region": shapely.geometry.mapping(own), "share": float(found.area) / concepts.d**2}
+    scaled = shapely.transform(shape, lambda points: placed(points, concepts.d, box))
+    return {"region": shapely.geometry.mapping(scaled), "share": float(shape.area) / concepts.d**2}
 
 
 def _ends(grid: Grid) -> tuple[float, float]:

@@ -13,8 +13,7 @@ import pyarrow.csv
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.tables.sources import Form as Form
-from dpjax.tables.sources import source
+from dpjax.tables.sources import Form, source
 
 _SHOWN, _LOOKED_AT, _NAME = 5, 1000, 60
 _SEPARATED = re.compile(r"[+-]?\d+([.,'_ \u00a0\u202f]\d+)+")
@@ -32,23 +31,23 @@ def opened(path: str | Path, names: Sequence[str], form: Form = _PLAIN) -> pa.Ta
     The metadata of the schema has the ``delimiter``. Raises InputError for a file that
     cannot be read, a missing or duplicate column, and a file without rows.
     """
-    found = source(path, form, names)
-    columns = found.columns
+    file = source(path, form, names)
+    columns = file.columns
     for name in names:
-        checks.choice("column", name, _near(name, columns), found.advice)
+        checks.choice("column", name, _near(name, columns), file.advice)
         if (count := columns.count(name)) > 1:
             raise InputError(
                 f"column {name!r}", "one of this name", f"{count} in the header", "rename or remove all but one"
             )
         if (count := list(names).count(name)) > 1:
             raise InputError(f"column {name!r}", "each column once", f"{count} times", "name it once")
-    texts = found.read(names)
+    texts = file.read(names)
     if not len(texts[0]):
         raise InputError("table", "at least one row", f"{path} has none", "check the file")
     absent = pa.array([*pa.csv.ConvertOptions().null_values, *form.missing])
-    trimmed = [pc.utf8_trim_whitespace(one) for one in texts]
-    table = pa.table([pc.if_else(pc.is_in(one, absent), None, one) for one in trimmed], names=list(names))
-    return table.replace_schema_metadata({"delimiter": found.delimiter})
+    trimmed = [pc.utf8_trim_whitespace(column) for column in texts]
+    table = pa.table([pc.if_else(pc.is_in(column, absent), None, column) for column in trimmed], names=list(names))
+    return table.replace_schema_metadata({"delimiter": file.delimiter})
 
 
 def numbers(table: pa.Table, name: str) -> np.ndarray:
@@ -58,18 +57,18 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
         values = column.cast(pa.float64())
     except pa.ArrowException:
         row = next(i for i, text in enumerate(column) if not _is_number(text))
-        given = f"{column[row].as_py()!r} in row {row + 1}"
+        cell = f"{column[row].as_py()!r} in row {row + 1}"
         if _SEPARATED.fullmatch(column[row].as_py()):
             raise InputError(
-                f"column {name!r}", "numbers without separators, such as 1234.5", given,
+                f"column {name!r}", "numbers without separators, such as 1234.5", cell,
                 "remove separators of thousands and write a point before the decimals; their meaning is not guessed",
             ) from None  # fmt: skip
         raise InputError(
-            f"column {name!r}", "numbers", given, "write plain numbers such as 1234.5, a date as a number of days, and "
+            f"column {name!r}", "numbers", cell, "write plain numbers such as 1234.5, a date as a number of days, and "
             "no units; name words for missing values by --missing, or declare --categories for a column of texts",
         ) from None  # fmt: skip
-    found = values.to_numpy(zero_copy_only=False).astype(np.float64) if values.null_count else values.to_numpy()
-    return np.where(np.isfinite(found), found, np.nan)
+    floats = values.to_numpy(zero_copy_only=False).astype(np.float64) if values.null_count else values.to_numpy()
+    return np.where(np.isfinite(floats), floats, np.nan)
 
 
 def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -80,14 +79,14 @@ def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -
     """
     distinct = {name: texts_of(table, name) for name in names}
     if positive is None:
-        meanings = {name: dict(zip(own, map(_truth, own), strict=True)) for name, own in distinct.items()}
+        meanings = {name: dict(zip(texts, map(_truth, texts), strict=True)) for name, texts in distinct.items()}
     else:
         meanings = _equal(distinct, positive.strip())
     for name, meaning in meanings.items():
         if None in meaning.values():
             raise _unclear(name, distinct[name], positive)
-    found = [_coded(table[name], meanings[name]) for name in names]
-    return np.stack([truths for truths, _ in found], axis=1), np.stack([there for _, there in found], axis=1)
+    coded = [_coded(table[name], meanings[name]) for name in names]
+    return np.stack([truths for truths, _ in coded], axis=1), np.stack([there for _, there in coded], axis=1)
 
 
 def spellings(table: pa.Table, names: Sequence[str], positive: str) -> list[str]:
@@ -99,7 +98,7 @@ def spellings(table: pa.Table, names: Sequence[str], positive: str) -> list[str]
 
     said = []
     for name in names:
-        counts = {one["values"]: one["counts"] for one in pc.value_counts(pc.drop_null(table[name])).to_pylist()}
+        counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(pc.drop_null(table[name])).to_pylist()}
         others = {
             text: n for text, n in counts.items() if folded(text) == folded(positive) and not _same(text, positive)
         }
@@ -142,23 +141,23 @@ def complete(parts: dict[str, np.ndarray], drop: bool) -> np.ndarray:
 
 
 def _rows(chosen: np.ndarray) -> str:
-    found = np.flatnonzero(chosen) + 1
-    more = ", ..." if len(found) > _SHOWN else ""
-    return f"{len(found)} (row {', '.join(map(str, found[:_SHOWN]))}{more})"
+    positions = np.flatnonzero(chosen) + 1
+    more = ", ..." if len(positions) > _SHOWN else ""
+    return f"{len(positions)} (row {', '.join(map(str, positions[:_SHOWN]))}{more})"
 
 
 def _equal(distinct: dict[str, list[str]], positive: str) -> dict[str, dict[str, bool | None]]:
     """The meaning of each value of each column; None if the positive label does not determine it."""
-    same = {name: {value: _same(value, positive) for value in own} for name, own in distinct.items()}
-    known = {value for own in same.values() if any(own.values()) for value in own}
-    values = [value for own in distinct.values() for value in own]
+    same = {name: {value: _same(value, positive) for value in column} for name, column in distinct.items()}
+    known = {value for column in same.values() if any(column.values()) for value in column}
+    values = [value for column in distinct.values() for value in column]
     if values and not known:
         checks.choice("positive", positive, difflib.get_close_matches(positive, values[:_LOOKED_AT], 4 * _SHOWN, 0.0))
     meanings: dict[str, dict[str, bool | None]] = {}
-    for name, own in same.items():
-        plain = {value: _truth(value) for value in own}
-        if any(own.values()) or (own.keys() <= known and None in plain.values()):
-            meanings[name] = {**own}
+    for name, column in same.items():
+        plain = {value: _truth(value) for value in column}
+        if any(column.values()) or (column.keys() <= known and None in plain.values()):
+            meanings[name] = {**column}
         else:
             meanings[name] = plain
     return meanings
@@ -223,7 +222,7 @@ def _is_number(text: pa.Scalar) -> bool:
 
 def _near(name: str, known: Sequence[str]) -> list[str]:
     """All the known names if they are few and short, otherwise those that are most like the name, shortened."""
-    if name in known or (len(known) <= 4 * _SHOWN and all(len(one) <= _NAME for one in known)):
+    if name in known or (len(known) <= 4 * _SHOWN and all(len(candidate) <= _NAME for candidate in known)):
         return [*known]
-    short = [one if len(one) <= _NAME else f"{one[:_NAME]}..." for one in known[:_LOOKED_AT]]
+    short = [candidate if len(candidate) <= _NAME else f"{candidate[:_NAME]}..." for candidate in known[:_LOOKED_AT]]
     return difflib.get_close_matches(name[:_NAME], short, 4 * _SHOWN, 0.0)

@@ -35,9 +35,9 @@ class Form:
     comment: str | None = None
 
     def __post_init__(self):
-        given = self.delimiter
-        if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n'):
-            raise InputError("delimiter", "one character", repr(given), r"for example --delimiter ';'")
+        character = self.delimiter
+        if character is not None and (len(character) != 1 or not character.isascii() or character in '"\r\n'):
+            raise InputError("delimiter", "one character", repr(character), r"for example --delimiter ';'")
         if self.comment is not None and not self.comment.strip():
             raise InputError("comment", "how lines of comments begin", repr(self.comment), "for example --comment '#'")
 

@@ -30,11 +30,11 @@ class Needed:
 
 def rows_needed(learner: Any, privacy: Privacy, accuracy: Accuracy) -> Needed:
     """The learner's ``sample_size``, if a theorem says it."""
-    asked = f"alpha = {float(accuracy.alpha):g}, beta = {float(accuracy.beta):g}"
+    goal = f"alpha = {float(accuracy.alpha):g}, beta = {float(accuracy.beta):g}"
     try:
-        return Needed(learner.sample_size(privacy, accuracy), asked)
+        return Needed(learner.sample_size(privacy, accuracy), goal)
     except InputError as error:
-        return Needed(None, asked, str(error))
+        return Needed(None, goal, str(error))
 
 
 _GAIN = 0.1  # fraction of the constant's errors; a learner that avoids fewer is hardly better
@@ -43,18 +43,18 @@ _GAIN = 0.1  # fraction of the constant's errors; a learner that avoids fewer is
 def of_errors(concepts: Sequence[Mapping[str, Any]], advice: Callable[[int], str] = lambda j: "") -> list[str]:
     """A warning for each concept whose mean held-out error is above nine tenths of that of the best constant; with its
     advice."""
-    found = []
+    warnings = []
     for j, row in enumerate(concepts):
         mean = {name: spread["mean"] for name, spread in row.items() if name.startswith("error_")}
         mine, constant = mean.pop("error_private"), mean.pop("error_constant")
         if mine >= constant or mine > (1 - _GAIN) * constant:
             how = "no" if mine >= constant else "hardly"
             others = ", ".join(f"{_words(name)}: {other:.3f}" for name, other in mean.items())
-            found.append(
+            warnings.append(
                 f"{row['concept']}: {how} better than the best constant, which errs on {constant:.3f} of the held-out "
                 f"rows; the learner errs on {mine:.3f} ({others}){advice(j) and '; '}{advice(j)}"
             )
-    return found
+    return warnings
 
 
 def _words(name: str) -> str:

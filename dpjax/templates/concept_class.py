@@ -31,7 +31,7 @@ def between(first: int, last: int) -> str:
 
 
 @dataclass(frozen=True)  # static, equal by value: equal classes share a program
-class Intervals:
+class Intervals(dp.ConceptClass):
     """Concepts [a, b] over {0, ..., d - 1}, which label a, a + 1, ..., b with 1.
 
     Concept number c is row c of `ends`. Elements are ``uint32[..., 1]``, hypotheses `dpjax.Hypothesis`.
@@ -62,10 +62,6 @@ class Intervals:
         differ = self.predict(hypothesis, elements[:, None]) != self.predict(target, elements[:, None])
         mass = distribution.mass_at(elements)
         return jnp.sum(jnp.where(differ, mass[:, None], jnp.uint64(0)), axis=0)
-
-    def targets(self, count: int) -> np.ndarray:
-        """Host: at most ``count`` encoded concepts, from which studies draw their targets."""
-        return wide.encode(dp.Domain(self.size).spread(min(count, self.size)))
 
     def describe(self, hypothesis: dp.Hypothesis, rule: Callable[[int, int], str] = between) -> list[str]:
         """Host: a description of each hypothesis; `dpjax learn` passes a rule in the units of its table."""

@@ -14,7 +14,7 @@ from jax import Array
 import dpjax as dp
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, wide
-from dpjax.learners import ConceptClass, Number, Spends, down, plan_type, single_column
+from dpjax.learners import Number, Spends, down, plan_type, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.exponential import effective_epsilon
 
@@ -39,7 +39,7 @@ class Learner(dp.Learner):  # its base validates arguments and predicts by the c
     Utility: error at most alpha with probability 1 - beta from `sample_size` rows on, if a concept makes no error.
     """
 
-    concepts: ConceptClass
+    concepts: dp.ConceptClass
     neighboring: dp.Neighboring = dp.Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "pure"
 

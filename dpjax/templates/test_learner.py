@@ -24,8 +24,8 @@ def test_a_concept_is_learned():
     learner = Learner(concepts)
     sample = dp.database(concepts.domain, [2, 4, 5, 6, 9], [1, 1, 1, 0, 0])
     plan = learner.plan(dp.Privacy(100.0), dp.Accuracy(0.1, 0.1))
-    found = jax.jit(learner.learn)(dp.keys.root(0), sample, plan)
-    assert concepts.describe(found) == ["1 iff x <= 5"]
+    hypothesis = jax.jit(learner.learn)(dp.keys.root(0), sample, plan)
+    assert concepts.describe(hypothesis) == ["1 iff x <= 5"]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,11 @@ import numpy as np
 from scipy.stats import binom
 
 from dpjax.concepts import Domain, Hypothesis
+from dpjax.concepts.base import ConceptClass, require_class
+from dpjax.concepts.domain import FiniteDomain
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 from dpjax.experiments.sweep.task import Task
 from dpjax.testing.faces import require_frozen
 from dpjax.testing.findings import Skipped, require, short
@@ -27,9 +30,7 @@ class ConceptsUnderTest:
     """A class and the shared data of its checks. task: defines the errors, by default one over the class's domain."""
 
     def __init__(self, concepts: Any, task: Task | None = None, quick: bool = False):
-        if isinstance(concepts, type):
-            advice = f"call it: {concepts.__name__}(...)"
-            raise InputError("concepts", "an instance", f"the class {concepts.__name__}", advice)
+        require_class(concepts)
         self.concepts, self.given_task, self.quick = concepts, task, quick
 
     @cached_property
@@ -40,9 +41,9 @@ class ConceptsUnderTest:
     @cached_property
     def targets(self) -> np.ndarray:
         """A few encoded concepts without duplicates, ``uint32[c, limbs]``."""
-        found = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, 8), 64))
-        first = np.sort(np.unique(found, axis=0, return_index=True)[1])
-        return found[first][:_TARGETS]
+        codes = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, 8), 64))
+        first = np.sort(np.unique(codes, axis=0, return_index=True)[1])
+        return codes[first][:_TARGETS]
 
     @cached_property
     def hypotheses(self) -> Hypothesis:
@@ -59,8 +60,8 @@ class ConceptsUnderTest:
         @jax.jit
         def table(task: Task, every: Hypothesis) -> Any:
             def row(i: Any) -> Any:
-                one = jax.tree.map(lambda part: jnp.broadcast_to(part[i], part.shape), every)
-                return task.mass(one, every)
+                copies = jax.tree.map(lambda part: jnp.broadcast_to(part[i], part.shape), every)
+                return task.mass(copies, every)
 
             with jax.enable_x64(True):
                 return jax.lax.map(row, jnp.arange(count, dtype=jnp.int32))
@@ -73,14 +74,10 @@ class ConceptsUnderTest:
 
 
 def it_has_the_members_of_a_class(subject: ConceptsUnderTest) -> None:
-    """A domain with size, limbs and encode; size, predict, error and targets."""
-    concepts = subject.concepts
-    for name in ("domain", "size", "predict", "error", "targets"):
-        advice = f"write {name}; see dpjax.concepts.base.ConceptClass"
-        require(hasattr(concepts, name), f"a member {name}", short(concepts), advice)
-    for name in ("size", "limbs", "encode"):
-        advice = "use dpjax.Domain(size), or give your domain the same members"
-        require(hasattr(concepts.domain, name), f"a domain with {name}", short(concepts.domain), advice)
+    """A domain and a size."""
+    concepts, domain = subject.concepts, subject.concepts.domain
+    advice = "use dpjax.Domain(size), or inherit from dpjax.concepts.FiniteDomain"
+    require(isinstance(domain, FiniteDomain), "a domain", short(domain), advice)
     whole = isinstance(concepts.size, int) and concepts.size >= 1
     require(whole, "size, a whole number >= 1", short(concepts.size), "count its concepts")
 
@@ -100,7 +97,7 @@ def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
     require(ok, expected, f"{codes.dtype}{list(codes.shape)}", "encode to limbs, most significant first")
     different = len(np.unique(codes, axis=0))
     require(different == len(values), f"{len(values)} different codes", different, "encode without loss")
-    if hasattr(domain, "decode"):
+    if implements(domain, FiniteDomain.decode):
         back = np.asarray(domain.decode(codes))
         if back.shape == (len(values),):  # of a plane: coordinates
             numbers = [int(v) for v in back]
@@ -115,13 +112,13 @@ def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
 def targets_are_encoded_concepts(subject: ConceptsUnderTest) -> str:
     """``uint32[c, limbs]``, at most the requested number, the same in every call."""
     for count in (1, 5, 64):
-        found = np.asarray(subject.concepts.targets(count))
-        ok = found.ndim == 2 and found.dtype == np.uint32 and 1 <= len(found) <= count
+        targets = np.asarray(subject.concepts.targets(count))
+        ok = targets.ndim == 2 and targets.dtype == np.uint32 and 1 <= len(targets) <= count
         advice = "encode numbers by dpjax.core.wide.encode(numbers)"
-        require(ok, f"uint32[c, limbs], 1 <= c <= {count}", f"{found.dtype}{list(found.shape)}", advice)
+        require(ok, f"uint32[c, limbs], 1 <= c <= {count}", f"{targets.dtype}{list(targets.shape)}", advice)
         again = np.asarray(subject.concepts.targets(count))
-        require(np.array_equal(found, again), "the same targets again", "others", "draw nothing in targets")
-    return f"{len(found)} of 64"
+        require(np.array_equal(targets, again), "the same targets again", "others", "draw nothing in targets")
+    return f"{len(targets)} of 64"
 
 
 def labels_are_columns(subject: ConceptsUnderTest) -> None:
@@ -135,19 +132,17 @@ def labels_are_columns(subject: ConceptsUnderTest) -> None:
     require(ok, expected, f"{labels.dtype}{list(labels.shape)}", "put the concepts' axis last")
     advice = "return ... & ~hypothesis.zero"
     require(not labels[:, -1].any(), "False everywhere where hypothesis.zero", "True", advice)
-    one = jax.tree.map(lambda part: part[:1], every)
-    alone = np.asarray(jax.jit(concepts.predict)(one, x))
+    first = jax.tree.map(lambda part: part[:1], every)
+    alone = np.asarray(jax.jit(concepts.predict)(first, x))
     advice = "label each column by its own concept only"
     require(np.array_equal(alone, labels[:, :1]), "the same labels for one concept alone", "others", advice)
 
 
 def hypotheses_are_sentences(subject: ConceptsUnderTest) -> str:
     """A description for each hypothesis."""
-    if not hasattr(subject.concepts, "describe"):
-        raise Skipped("the class has no describe")
     words = subject.concepts.describe(jax.tree.map(np.asarray, subject.hypotheses))
     count = len(subject.targets) + 1
-    ok = isinstance(words, list) and len(words) == count and all(isinstance(one, str) and one for one in words)
+    ok = isinstance(words, list) and len(words) == count and all(isinstance(text, str) and text for text in words)
     require(ok, f"a list of {count} sentences", short(words), "see dpjax.concepts.hypothesis.sentences")
     return f"for example: {words[0]}"
 
@@ -160,16 +155,16 @@ def errors_are_a_pseudometric(subject: ConceptsUnderTest) -> str:
     for i in range(count):
         require(mass[i, i] == 0, "error 0 to itself", f"{mass[i, i]} of {at(i)}", "count disagreement only")
     for i, j in np.argwhere(mass != mass.T)[:1]:
-        given = f"{mass[i, j]} and {mass[j, i]} for {at(i)} and {at(j)}"
-        require(False, "a symmetric error", given, "take the mass on which the two disagree")
+        errors = f"{mass[i, j]} and {mass[j, i]} for {at(i)} and {at(j)}"
+        require(False, "a symmetric error", errors, "take the mass on which the two disagree")
     most = int(np.max(mass))
     require(most <= total, f"errors of at most the total {total}", most, "count in units of the distribution")
     slack = 0 if total < 2**53 else 1 << 12  # for classes with errors in floating point
     for i in range(count):
         detour = mass[:, i][:, None] + mass[i][None]
         for a, b in np.argwhere(mass > detour + slack)[:1]:
-            given = f"{mass[a, b]} from {at(a)} to {at(b)}, {detour[a, b]} by {at(i)}"
-            require(False, "the triangle inequality", given, "take the mass on which the two disagree")
+            errors = f"{mass[a, b]} from {at(a)} to {at(b)}, {detour[a, b]} by {at(i)}"
+            require(False, "the triangle inequality", errors, "take the mass on which the two disagree")
     return f"{count} hypotheses, largest error {most / total:.3g}"
 
 
@@ -190,16 +185,16 @@ def errors_are_those_of_draws(subject: ConceptsUnderTest) -> str:
     pairs = np.triu(np.ones_like(each, bool), 1)
     i, j = np.unravel_index(np.argmin(np.where(pairs, each, 2)), each.shape)
     p_value = min(1.0, 2 * pairs.sum() * each[i, j])
-    given = f"{share[i, j]:.6g} where {seen[i, j]} of {draws} draws differ (hypotheses {i} and {j})"
+    actual = f"{share[i, j]:.6g} where {seen[i, j]} of {draws} draws differ (hypotheses {i} and {j})"
     advice = "let error be the mass of the elements on which predict differs"
-    require(p_value >= FALSE_ALARM, "the error of the draws", given, advice)
+    require(p_value >= FALSE_ALARM, "the error of the draws", actual, advice)
     return f"{int(pairs.sum())} pairs, {draws} draws, p-value {p_value:.2g}"
 
 
 def pieces_are_the_errors_of_all_concepts(subject: ConceptsUnderTest) -> str:
     """Each concept is in one piece, whose error is the concept's number of errors; padding is ignored."""
     concepts, where = subject.concepts, ""
-    if not hasattr(concepts, "pieces"):
+    if not implements(concepts, ConceptClass.pieces):
         raise Skipped("the class has no pieces: KLN cannot learn it")
     if concepts.size > _MOST_LISTED and (small := with_domain(concepts, Domain(_SMALL))) is not None:
         concepts, where = small, f", over a domain of {_SMALL} elements"
@@ -210,20 +205,20 @@ def pieces_are_the_errors_of_all_concepts(subject: ConceptsUnderTest) -> str:
     advice = "count the masked rows on which each concept and the label differ"
     for n, garbage in ((0, True), (1, False), (12, False), (12, True), (16, True)):
         sample = Samples(concepts, 1).draw(n, 16, seed=n, realizable=False, garbage=garbage)
-        found = jax.tree.map(np.asarray, pieces_of(sample.x, sample.y[:, 0], sample.mask))
-        numbers, told = _listed(found)
+        pieces = jax.tree.map(np.asarray, pieces_of(sample.x, sample.y[:, 0], sample.mask))
+        numbers, told = _listed(pieces)
         rows = f" of {n} rows" + ", garbage in the padding" * garbage
         different = len(np.unique(numbers))
-        given = f"{different} different ones in pieces of {len(numbers)}{rows}"
+        actual = f"{different} different ones in pieces of {len(numbers)}{rows}"
         ok = different == len(numbers) <= concepts.size
-        require(ok, f"at most {concepts.size} concepts, each in one piece", given, "make the pieces a partition")
+        require(ok, f"at most {concepts.size} concepts, each in one piece", actual, "make the pieces a partition")
         missing = np.setdiff1d(wide.decode(np.asarray(concepts.targets(64))), numbers)
-        given = f"none with target {missing[:1]}{rows}"
-        require(not len(missing), "each target in a piece", given, "list all concepts")
+        actual = f"none with target {missing[:1]}{rows}"
+        require(not len(missing), "each target in a piece", actual, "list all concepts")
         true = np.asarray(errors_of(jnp.asarray(wide.encode(numbers)), sample.x, sample.y[:, 0], sample.mask))
         wrong = np.flatnonzero(told != true)[:1]
-        given = f"{told[wrong]} in place of {true[wrong]} for concept {numbers[wrong]}{rows}"
-        require(not len(wrong), "the number of rows on which a concept errs", given, advice)
+        actual = f"{told[wrong]} in place of {true[wrong]} for concept {numbers[wrong]}{rows}"
+        require(not len(wrong), "the number of rows on which a concept errs", actual, advice)
     return f"{len(numbers)} concepts{where}"
 
 

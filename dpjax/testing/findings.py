@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.experiments.config.builder import own_frames
+from dpjax.core.user_code import user_frames
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
 Check = Callable[[Any], str | None]
@@ -77,16 +77,16 @@ def run_checks(
 
     tell: called before each check with its name, the number of finished checks and of all checks.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     total = len(first) + len(others)
     for check in (*first, *others):
         if tell is not None:
-            tell(name_of(check), len(found), total)
-        if len(found) >= len(first) and not all(one.passed for one in found[: len(first)]):
-            found.append(Finding(name_of(check), "skipped", given="the checks above must pass first"))
+            tell(name_of(check), len(findings), total)
+        if len(findings) >= len(first) and not all(finding.passed for finding in findings[: len(first)]):
+            findings.append(Finding(name_of(check), "skipped", given="the checks above must pass first"))
         else:
-            found.append(run_check(check, subject))
-    return found
+            findings.append(run_check(check, subject))
+    return findings
 
 
 def run_check(check: Check, subject: Any) -> Finding:
@@ -105,18 +105,18 @@ def run_check(check: Check, subject: Any) -> Finding:
     except NoTheoremError as none:
         return finding("skipped", given=f"no theorem has a sample size: {none}")
     except InputError as refusal:
-        given = f"{refusal.name}: {refusal.given} where {refusal.expected} is expected"
-        return finding("failed", expected="no refusal", given=given, advice=refusal.advice)
+        message = f"{refusal.name}: {refusal.given} where {refusal.expected} is expected"
+        return finding("failed", expected="no refusal", given=message, advice=refusal.advice)
     except checks.RAISED as error:
         lines = f"{type(error).__name__}: {error}".splitlines()
         advice = "correct the code that the traceback names"
-        return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=own_frames(error))
+        return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=user_frames(error))
     return finding("passed", given=remark or "")
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:
     """The findings that are failures or errors."""
-    return [one for one in findings if not one.passed]
+    return [finding for finding in findings if not finding.passed]
 
 
 def assert_passed(findings: Sequence[Finding]) -> None:
@@ -124,7 +124,7 @@ def assert_passed(findings: Sequence[Finding]) -> None:
     wrong = failures(findings)
     if wrong:
         raise AssertionError("\n".join(map(str, wrong)))
-    if not any(one.verdict == "passed" for one in findings):
+    if not any(finding.verdict == "passed" for finding in findings):
         raise AssertionError("no check applied:\n" + "\n".join(map(str, findings)))
 
 

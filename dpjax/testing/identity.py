@@ -43,11 +43,11 @@ def digests(learner: Any, k: int, task: Task) -> dict[str, str]:
 def it_has_a_name(subject: LearnerUnderTest) -> str:
     """Its fields have a canonical description, and its program calls no host function without a ``cache_token``."""
     try:
-        found = digests(subject.learner, subject.k, subject.task)
+        parts = digests(subject.learner, subject.k, subject.task)
     except InputError as error:
         expected = f"results that can be found again: {error.expected}"
         raise Failed(expected, f"{error.name}: {error.given}", error.advice) from error
-    return f"program {found['program'][:12]}"
+    return f"program {parts['program'][:12]}"
 
 
 def hash_seeds_do_not_matter(subject: LearnerUnderTest) -> str:
@@ -57,12 +57,12 @@ def hash_seeds_do_not_matter(subject: LearnerUnderTest) -> str:
     """
     source = subject.source
     sent = [packed(source if source is not None else subject.learner, subject.k, subject.given_task)]
-    one, other = (found[0] for found in in_fresh_processes(sent))
-    differs = [part for part in PARTS if one[part] != other[part]]
+    first, second = (reply[0] for reply in in_fresh_processes(sent))
+    differs = [part for part in PARTS if first[part] != second[part]]
     advice = "iterate sorted(...) instead of a set, or store a tuple"
-    given = f"other {' and '.join(differs)}"
-    require(not differs, "one name under two hash seeds", given, advice)
-    return f"program {one['program'][:12]} under both"
+    actual = f"other {' and '.join(differs)}"
+    require(not differs, "one name under two hash seeds", actual, advice)
+    return f"program {first['program'][:12]} under both"
 
 
 def in_fresh_processes(packed: Sequence[str]) -> list[list[dict[str, str]]]:
@@ -117,12 +117,12 @@ def _parts(task: Task) -> list[Any]:
 
 def answer() -> None:
     """In a fresh process: reads packed learners from standard input and prints their digests."""
-    given = json.loads(sys.stdin.read())
-    sys.path[:] = given["path"]
-    found = []
-    for text in given["packed"]:
+    request = json.loads(sys.stdin.read())
+    sys.path[:] = request["path"]
+    results = []
+    for text in request["packed"]:
         learner, k, parts = pickle.loads(base64.b64decode(text))
         learner = learner.build() if isinstance(learner, Written) else learner
         task = task_for(learner.concepts) if parts is None else Task.tree_unflatten(parts[0], parts[1])
-        found.append(digests(learner, k, task))
-    print(json.dumps(found))
+        results.append(digests(learner, k, task))
+    print(json.dumps(results))

@@ -33,10 +33,10 @@ class LawUnderTest:
     def support(self) -> Any:
         """Its support with NumPy leaves; `Skipped` if it has none."""
         with jax.enable_x64(True):
-            found = self.law.support(_LIMIT)
-        if found is None:
+            support = self.law.support(_LIMIT)
+        if support is None:
             raise Skipped(f"no support of at most {_LIMIT} outcomes")
-        return jax.tree.map(np.asarray, found)
+        return jax.tree.map(np.asarray, support)
 
 
 def it_has_the_members_of_a_law(subject: LawUnderTest) -> None:
@@ -69,7 +69,7 @@ def masses_add_up_to_one(subject: LawUnderTest) -> str:
     require(len(codes) == len(alive), f"{len(alive)} different outcomes", len(codes), "list each outcome once")
     shapes = jax.eval_shape(subject.law.sample, jax.random.key(0))
     pairs = zip(jax.tree.leaves(support.outcomes), jax.tree.leaves(shapes), strict=True)
-    ok = all(one.shape[1:] == like.shape and one.dtype == like.dtype for one, like in pairs)
+    ok = all(outcome.shape[1:] == like.shape and outcome.dtype == like.dtype for outcome, like in pairs)
     require(ok, f"outcomes like {short(shapes)}", short(support.outcomes), "list what sample returns")
     few = subject.law.support(1)
     require(few is None or len(mass) <= 1, "None for support(1)", "a support", "return None above the limit")
@@ -83,9 +83,9 @@ def log_prob_is_the_mass(subject: LawUnderTest) -> None:
         told = np.asarray(jax.vmap(subject.law.log_prob)(support.outcomes), np.float64)
     off = np.abs(np.exp(told) - np.exp(support.log_mass))
     at = int(np.argmax(np.where(np.isfinite(off), off, np.inf)))
-    given = f"{np.exp(told[at]):.9g} and {np.exp(support.log_mass[at]):.9g} for outcome {at}"
+    masses = f"{np.exp(told[at]):.9g} and {np.exp(support.log_mass[at]):.9g} for outcome {at}"
     advice = "compute both from one formula: dpjax.laws.base.listed(outcomes, self.log_prob)"
-    require(np.all(off <= _EXACT), "log_prob and support of the same masses", given, advice)
+    require(np.all(off <= _EXACT), "log_prob and support of the same masses", masses, advice)
 
 
 def samples_follow_the_law(subject: LawUnderTest) -> str:
@@ -117,6 +117,6 @@ def _whole_numbers(law: Any, trials: int) -> str:
     at = int(np.argmin(each))
     p_value = min(1.0, 2 * len(each) * each[at])
     name = values[at] if at < len(values) else "any other number"
-    given = f"{name}: {counts[at]} times, expected {trials * chances[at]:.6g}"
-    require(p_value >= FALSE_ALARM, "draws that follow log_prob", given, "correct the sampler or log_prob")
+    tally = f"{name}: {counts[at]} times, expected {trials * chances[at]:.6g}"
+    require(p_value >= FALSE_ALARM, "draws that follow log_prob", tally, "correct the sampler or log_prob")
     return f"{trials} draws, p-value {p_value:.2g}"

@@ -18,8 +18,8 @@ class MechanismUnderTest:
 
     def __init__(self, target: Target, quick: bool = False, seconds: float = 20.0):
         if not isinstance(target, Target):
-            given = f"the class {target.__name__}" if isinstance(target, type) else type(target).__name__
-            raise InputError("mechanism", "a dpjax.audit.Target", given, "see `dpjax new mechanism` for an example")
+            kind = f"the class {target.__name__}" if isinstance(target, type) else type(target).__name__
+            raise InputError("mechanism", "a dpjax.audit.Target", kind, "see `dpjax new mechanism` for an example")
         self.target, self.quick, self.seconds = target, quick, seconds
 
     def first(self) -> Any:
@@ -37,18 +37,18 @@ def it_claims_a_guarantee(subject: MechanismUnderTest) -> str:
         epsilon, delta = float(budget.epsilon), float(budget.delta)
         claim = subject.target.claim(epsilon, delta)
         require(isinstance(claim, Guarantee), "a dpjax.accounting.Guarantee", short(claim), "return one")
-        given = f"({claim.epsilon:.9g}, {claim.delta:.9g}) at the budget ({epsilon:g}, {delta:g})"
+        actual = f"({claim.epsilon:.9g}, {claim.delta:.9g}) at the budget ({epsilon:g}, {delta:g})"
         ok = claim.epsilon <= epsilon * (1 + 1e-9) and claim.delta <= delta * (1 + 1e-9)
-        require(ok, "a claim of at most the budget", given, "claim the cost of the numbers that run")
+        require(ok, "a claim of at most the budget", actual, "claim the cost of the numbers that run")
     return f"{claim.neighboring.value}: {claim.what}"
 
 
 def it_is_traced(subject: MechanismUnderTest) -> None:
     """``run(key, database, plan)`` can be compiled, and returns arrays."""
     plan = subject.target.plan(BUDGETS[0])
-    found = jax.eval_shape(subject.target.run, jax.random.key(0), subject.first(), plan)
+    output = jax.eval_shape(subject.target.run, jax.random.key(0), subject.first(), plan)
     advice = "return the outcome of law.sample(key)"
-    require(jax.tree.leaves(found), "arrays", short(found), advice)
+    require(jax.tree.leaves(output), "arrays", short(output), advice)
 
 
 def all_randomness_comes_from_laws(subject: MechanismUnderTest) -> None:
@@ -70,8 +70,8 @@ def it_asks_within_its_sensitivity(subject: MechanismUnderTest) -> str:
     if not subject.target.pairs():
         raise Skipped("the target has no pairs")
     report = audit.replay(subject.target, Privacy(1.0, 1e-6))
-    given = f"{report.witness}"
-    require(not report.violated, "changes within the sensitivity", given, "state the sensitivity that neighbors have")
+    witness = f"{report.witness}"
+    require(not report.violated, "changes within the sensitivity", witness, "state the sensitivity that neighbors have")
     return report.evidence
 
 

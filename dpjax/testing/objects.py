@@ -7,6 +7,7 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from dpjax.audit import Target
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
@@ -14,8 +15,7 @@ from dpjax.laws.base import Law
 from dpjax.learners.base import Learner
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
-_BASES = {"learner": Learner, "law": Law, "mechanism": Target}
-_OF_CLASS = ("predict", "error", "domain")
+_BASES = {"learner": Learner, "class": ConceptClass, "law": Law, "mechanism": Target}
 _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
 
@@ -42,8 +42,8 @@ class Written:
     def build(self) -> Any:
         """The object: an instance as it is, or the result of calling a class or factory.
 
-        InputError for a module, a builtin, or a class or factory that needs more arguments; `builder.PersonsFault` for
-        an error inside user code.
+        InputError for a module, a builtin, or a class or factory that needs more arguments; `user_code.UserCodeError`
+        for an error inside user code.
         """
         builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)}, trusted=True)
         if self.concepts is not None:
@@ -60,12 +60,12 @@ class Written:
         if ":" not in self.text and _is_module(self.text):
             example = f"name an object in it, for example {self.text}:Learner"
             raise InputError("object", "module:object", f"the module {self.text}", example)
-        found = builder.find("object", self.text, ANY)
-        if isinstance(found, ModuleType):
-            raise InputError("object", _KINDS, f"the module {found.__name__}", "name an object in it")
-        if isinstance(found, BuiltinFunctionType) or getattr(found, "__module__", "") == "builtins":
+        subject = builder.find("object", self.text, ANY)
+        if isinstance(subject, ModuleType):
+            raise InputError("object", _KINDS, f"the module {subject.__name__}", "name an object in it")
+        if isinstance(subject, BuiltinFunctionType) or getattr(subject, "__module__", "") == "builtins":
             raise InputError("object", _KINDS, f"the builtin {self.text}", "name an object of your own")
-        return found
+        return subject
 
     def _made(self, found: Any, builder: Builder) -> Any:
         if not isinstance(found, type) and (not callable(found) or _kind(found) is not None):
@@ -75,7 +75,7 @@ class Written:
             parameters = inspect.signature(found).parameters.values()
         except (ValueError, TypeError):
             raise InputError("object", _KINDS, f"{what}, without a signature", "name an instance") from None
-        needed = [one.name for one in parameters if one.default is one.empty and one.kind not in _REST]
+        needed = [param.name for param in parameters if param.default is param.empty and param.kind not in _REST]
         missing = [name for name in needed if name not in builder.given]
         if missing:
             target = "" if isinstance(found, type) else ", or give a mechanism as a dpjax.audit.Target"
@@ -92,18 +92,17 @@ def kind_of(found: Any) -> str:
     """ "learner", "class", "law" or "mechanism"; InputError for anything else."""
     kind = None if isinstance(found, type) else _kind(found)
     if kind is None:
-        given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        actual = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         advice = (
-            f"a class has {', '.join(_OF_CLASS)}; a learner inherits from dpjax.learners.Learner, a law from "
+            "a learner inherits from dpjax.learners.Learner, a concept class from dpjax.ConceptClass, a law from "
             "dpjax.laws.Law; a mechanism is given as a Target, see `dpjax new mechanism`"
         )
-        raise InputError("object", _KINDS, given, advice)
+        raise InputError("object", _KINDS, actual, advice)
     return kind
 
 
 def _kind(found: Any) -> str | None:
-    kind = next((kind for kind, base in _BASES.items() if isinstance(found, base)), None)
-    return "class" if kind is None and all(hasattr(found, name) for name in _OF_CLASS) else kind
+    return next((kind for kind, base in _BASES.items() if isinstance(found, base)), None)
 
 
 def _is_module(name: str) -> bool:

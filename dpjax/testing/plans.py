@@ -25,9 +25,9 @@ def leaves_of_plans_are_narrow(subject: LearnerUnderTest) -> None:
     """float32 or integer: jit silently rounds float64 leaves, and guarantees read the values that run."""
     for leaf in jax.tree.leaves(subject.plan()):
         kind = np.asarray(leaf).dtype
-        given = f"{kind} ({short(leaf)})"
+        actual = f"{kind} ({short(leaf)})"
         advice = "round on the host: dpjax.core.plans.down for budgets, up for scales, whole for counts"
-        require(kind in NARROW and not isinstance(leaf, float | int), "float32, int32, uint32 or bool", given, advice)
+        require(kind in NARROW and not isinstance(leaf, float | int), "float32, int32, uint32 or bool", actual, advice)
 
 
 def a_sweep_of_epsilon_has_few_programs(subject: LearnerUnderTest) -> str:
@@ -60,9 +60,9 @@ def plans_run_side_by_side(subject: LearnerUnderTest) -> None:
     together = jax.jit(jax.vmap(learn, (None, None, 0)))(key, sample, stack_plans(plans))
     alone = jax.jit(learn)
     for i, plan in enumerate(plans):
-        one = jax.tree.map(lambda part, i=i: part[i], together)
+        entry = jax.tree.map(lambda part, i=i: part[i], together)
         advice = "decide on whole numbers, and sum floats along no axis that vmap changes"
-        differs = difference(one, alone(key, sample, plan))
+        differs = difference(entry, alone(key, sample, plan))
         require(not differs, "the same bits", f"others at plan {i}: {differs}", advice)
 
 
@@ -70,14 +70,14 @@ def the_guarantee_is_within_the_budget(subject: LearnerUnderTest) -> str:
     """At fixed and at random budgets; the guarantee has the learner's relation."""
     fixed = [(0.1, 1e-12), (1.0, 1e-6), (8.0, 0.01)]
     budgets = [*fixed, *random_budgets(subject.random, 1)]
-    found = [spent(subject, *budget) for budget in budgets]
-    if any(one is None for one in found[: len(fixed)]):
-        refused = budgets[found[: len(fixed)].index(None)]
+    shares = [spent(subject, *budget) for budget in budgets]
+    if any(share is None for share in shares[: len(fixed)]):
+        refused = budgets[shares[: len(fixed)].index(None)]
         require(False, "a plan for ordinary budgets", f"none for (epsilon, delta) = {refused}", "plan every budget")
-    refused_of_all = sum(one is None for one in found)
+    refused_of_all = sum(share is None for share in shares)
     many = f"{refused_of_all} of {len(budgets)} refused"
     require(refused_of_all <= _REFUSED * len(budgets), "a plan for nearly all budgets", many, "plan every budget")
-    parts = [part for one in found if one is not None for part in [one[0]]]
+    parts = [part for share in shares if share is not None for part in [share[0]]]
     return f"{min(parts):.6g} to {max(parts):.6g} of epsilon is spent at {len(parts)} budgets"
 
 
@@ -108,11 +108,11 @@ def spent(subject: LearnerUnderTest, epsilon: float, delta: float) -> tuple[floa
         "round leaves by down, and compose the mechanisms that run",
     )
     require(isinstance(whole, Guarantee), "a dpjax.accounting.Guarantee", short(whole), "return one")
-    given = f"({whole.epsilon:.9g}, {whole.delta:.9g}){at}"
+    actual = f"({whole.epsilon:.9g}, {whole.delta:.9g}){at}"
     ok = 0 < whole.epsilon <= epsilon and 0 <= whole.delta <= delta and math.isfinite(whole.epsilon)
-    require(ok, "a guarantee of at most the budget", given, advice)
-    least, given = subject.least_spent, f"{whole.epsilon / epsilon:.6g}{at}"
-    require(whole.epsilon >= least * epsilon, f"at least {least:g} of epsilon spent", given, "spend the whole budget")
+    require(ok, "a guarantee of at most the budget", actual, advice)
+    least, actual = subject.least_spent, f"{whole.epsilon / epsilon:.6g}{at}"
+    require(whole.epsilon >= least * epsilon, f"at least {least:g} of epsilon spent", actual, "spend the whole budget")
     relation = learner.neighboring.value
     advice = "pass neighboring to the guarantee"
     require(whole.neighboring is learner.neighboring, relation, whole.neighboring.value, advice)
@@ -131,9 +131,9 @@ def sample_sizes_move_the_right_way(subject: LearnerUnderTest) -> str:
         ("epsilon", 0.5, 2.0), ("epsilon", 0.5, 64.0), ("alpha", 0.05, 0.2), ("beta", 0.01, 0.5), ("delta", 1e-12, 1e-3)
     ):  # fmt: skip
         more, less = size(**{name: tighter}), size(**{name: looser})
-        given = f"{more}, {base}, {less} at {name} = {tighter}, {1e-6 if name == 'delta' else 0.1}, {looser}"
-        given = given.replace("0.1,", "1.0,") if name == "epsilon" else given
-        require(more >= base >= less, f"sizes that fall with {name}", given, "correct the formula")
+        sizes = f"{more}, {base}, {less} at {name} = {tighter}, {1e-6 if name == 'delta' else 0.1}, {looser}"
+        sizes = sizes.replace("0.1,", "1.0,") if name == "epsilon" else sizes
+        require(more >= base >= less, f"sizes that fall with {name}", sizes, "correct the formula")
     moves = size(epsilon=0.1) > size(epsilon=10.0) or size(alpha=0.01) > size(alpha=0.3)
     require(moves, "a size that depends on budget or accuracy", f"{base} for all", "state the theorem's n")
     return f"{base} rows at epsilon 1, delta 1e-6, alpha = beta = 0.1"

@@ -6,7 +6,6 @@ from typing import Any
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.report import VACUOUS
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.domain import Domain
 from dpjax.core.types import Privacy
 from dpjax.testing.findings import Skipped, require
@@ -74,10 +73,10 @@ def _told(report: Report) -> str:
     claim = report.claim
     budget = f"({claim.epsilon:.6g}, {claim.delta:.6g})"
     beyond = f" (excess: {report.details['excess']})" if "excess" in report.details else ""
-    found = f"epsilon {report.epsilon_found:.6g} at that delta{beyond} on {report.witness}"
+    loss = f"epsilon {report.epsilon_found:.6g} at that delta{beyond} on {report.witness}"
     correct = report.details.get("rounding", "correct the plan or the guarantee")
     advice = f"dpjax audit prints the report ({report.method}); {correct}"
-    require(not report.violated, f"at most the claim {budget}", found, advice)
+    require(not report.violated, f"at most the claim {budget}", loss, advice)
     if report.verdict == VACUOUS:
         raise Skipped(f"{report.method} at {budget}: {report.verdict}; give small, or more rows")
     many = "" if report.method == "exact" else f" on {report.details['trials']} trials"
@@ -98,7 +97,7 @@ def shrunk(learner: Any, k: int = 1) -> Any:
 
 def _rows(small: Any, subject: LearnerUnderTest) -> int:
     """The number of rows for which the number of samples stays small."""
-    kinds = small.concepts.domain.size << columns_of(small.concepts, subject.k)
+    kinds = small.concepts.domain.size << subject.k * small.concepts.columns
     rows = min(subject.rows, _MOST_ROWS_OF_A_WORLD)
     while rows > 1 and kinds**rows > _MOST_DATABASES // (8 if subject.quick else 1):
         rows -= 1

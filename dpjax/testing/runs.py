@@ -56,9 +56,9 @@ def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
     tries: list[Any] = [(few, (0.01,)), (many, (4.0, 0.4)), (many, (9.0,)), (many, (40.0,))]
     seen: list[np.ndarray] = []
     for sample, budget in tries:
-        if len(found := _answers(subject, sample, *budget)) > 1:
+        if len(answers := _answers(subject, sample, *budget)) > 1:
             return
-        seen.append(found)
+        seen.append(answers)
     for sample, delta in ((few, 0.4), (many, 0.4), (many, 1e-6)):
         low, high = 0.01, 40.0
         ends = [_answers(subject, sample, epsilon, delta) for epsilon in (low, high)]
@@ -69,9 +69,9 @@ def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
             if np.array_equal(ends[0], ends[1]):
                 break
             middle = float(np.sqrt(low * high))
-            found = _answers(subject, sample, middle, delta)
-            low, high, ends = (middle, high, [found, ends[1]]) if np.array_equal(found, ends[0]) else (
-                low, middle, [ends[0], found])  # fmt: skip
+            answers = _answers(subject, sample, middle, delta)
+            low, high, ends = (middle, high, [answers, ends[1]]) if np.array_equal(answers, ends[0]) else (
+                low, middle, [ends[0], answers])  # fmt: skip
     if len(np.unique(np.concatenate(seen), axis=0)) == 1:
         raise Skipped("it gave the same answer to all samples and budgets that were tried")
     require(False, "answers that differ between keys", f"one answer for {BATCH} keys", "draw from the key")
@@ -79,8 +79,8 @@ def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
 
 def _answers(subject: LearnerUnderTest, sample: Sample, *budget: float) -> np.ndarray:
     """The different answers to a batch of keys."""
-    found = subject.learn(sample, *budget)
-    rows = np.concatenate([np.asarray(found.concept).reshape(BATCH, -1), np.asarray(found.outcome)], axis=1)
+    hypotheses = subject.learn(sample, *budget)
+    rows = np.concatenate([np.asarray(hypotheses.concept).reshape(BATCH, -1), np.asarray(hypotheses.outcome)], axis=1)
     return np.unique(rows, axis=0)
 
 
@@ -90,11 +90,11 @@ def padding_does_not_matter(subject: LearnerUnderTest) -> None:
         clean, dirty = (subject.draw(n, realizable=n < 40, garbage=garbage) for garbage in (False, True))
         order = np.concatenate([np.arange(n), n + np.argsort(words(f"order {n}", CAPACITY - n))])
         mixed = Sample(jnp.asarray(np.asarray(dirty.x)[order]), jnp.asarray(np.asarray(dirty.y)[order]), dirty.mask)
-        found = subject.learn(clean, epsilon)
+        answer = subject.learn(clean, epsilon)
         for other in (dirty, mixed):
-            differs = difference(found, subject.learn(other, epsilon))
-            given = f"another one at n = {n}, epsilon = {epsilon:g} when masked rows change: {differs}"
-            require(not differs, "the same answer", given, "count rows where mask is True: others are garbage")
+            differs = difference(answer, subject.learn(other, epsilon))
+            actual = f"another one at n = {n}, epsilon = {epsilon:g} when masked rows change: {differs}"
+            require(not differs, "the same answer", actual, "count rows where mask is True: others are garbage")
 
 
 def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> None:
@@ -102,14 +102,14 @@ def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> 
     with jax.enable_x64(True):
         large = subject.draw(40, 2 * CAPACITY, realizable=False)
         runs = [subject.learn(large, epsilon, batch=_FEW, how=subject.one_by_one) for epsilon in subject.budgets]
-        found = [jax.tree.map(np.asarray, run) for run in runs]
+        answers = [jax.tree.map(np.asarray, run) for run in runs]
     small = subject.draw(realizable=False)
-    for epsilon, other in zip(subject.budgets, found, strict=True):
-        one = jax.tree.map(lambda part: np.asarray(part)[:_FEW], subject.learn(small, epsilon))
-        differs = difference(one, other)
-        given = f"another one at epsilon = {epsilon:g}: {differs}"
+    for epsilon, other in zip(subject.budgets, answers, strict=True):
+        answer = jax.tree.map(lambda part: np.asarray(part)[:_FEW], subject.learn(small, epsilon))
+        differs = difference(answer, other)
+        actual = f"another one at epsilon = {epsilon:g}: {differs}"
         advice = "pad draws on the leading axis only, name every dtype, sort and decide on whole numbers"
-        require(not differs, "the same answer in another capacity, batch and 64-bit mode", given, advice)
+        require(not differs, "the same answer in another capacity, batch and 64-bit mode", actual, advice)
 
 
 def capacity_does_not_matter(subject: LearnerUnderTest) -> None:
@@ -128,8 +128,8 @@ def the_batch_does_not_matter(subject: LearnerUnderTest) -> None:
         few, many = (subject.learn(sample, epsilon, batch=batch) for batch in (_FEW, BATCH))
         differs = difference(few, jax.tree.map(lambda part: part[:_FEW], many))
         advice = "decide on whole numbers: sums of floats depend on the batch"
-        given = f"another one at epsilon = {epsilon:g}: {differs}"
-        require(not differs, "the same answer in another batch", given, advice)
+        actual = f"another one at epsilon = {epsilon:g}: {differs}"
+        require(not differs, "the same answer in another batch", actual, advice)
 
 
 def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
@@ -140,8 +140,8 @@ def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
             sample = subject.draw(realizable=False)
             seen.append([jax.tree.map(np.asarray, subject.learn(sample, e)) for e in subject.budgets])
     differs = difference(*seen)
-    given = f"another one: {differs}"
-    require(not differs, "the same answer with 64-bit types enabled", given, "name the dtype of every array")
+    actual = f"another one: {differs}"
+    require(not differs, "the same answer with 64-bit types enabled", actual, "name the dtype of every array")
 
 
 def jit_does_not_matter(subject: LearnerUnderTest) -> None:
@@ -179,8 +179,8 @@ def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
             require(not ordinary, _ORDINARY, f"{error}", "plan every ordinary budget")
             continue
         for n, realizable in ((n, realizable) for n in (0, 1, 2, CAPACITY) for realizable in (True, False)):
-            found = subject.learn(subject.draw(n, realizable=realizable), epsilon, delta, alpha, beta)
-            concept, zero, outcome = (np.asarray(part) for part in (found.concept, found.zero, found.outcome))
+            answer = subject.learn(subject.draw(n, realizable=realizable), epsilon, delta, alpha, beta)
+            concept, zero, outcome = (np.asarray(part) for part in (answer.concept, answer.zero, answer.outcome))
             at = f" at n = {n}, epsilon = {epsilon:g}, delta = {delta:g}"
             codes = np.unique(outcome)
             require(set(codes) <= {0, -1}, "outcomes 0 and -1", f"{codes}{at}", "return -1 to abstain")
@@ -192,7 +192,7 @@ def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
                 f"several{at}",
                 advice,
             )
-            for part in jax.tree.leaves(found):
+            for part in jax.tree.leaves(answer):
                 whole = not jnp.issubdtype(part.dtype, jnp.floating)
                 require(whole or not np.isnan(part).any(), "no NaN", f"NaN{at}", "abstain with outcome -1 instead")
     empty = jax.tree.map(lambda part: part[:0], subject.draw(0))

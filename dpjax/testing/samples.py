@@ -13,9 +13,10 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts import Domain, Hypothesis
-from dpjax.concepts.base import columns_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.distributions import from_weights
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 from dpjax.core.types import Sample
 from dpjax.experiments.config.builder import Builder
 from dpjax.experiments.study.toml import TaskTable, task_of
@@ -41,7 +42,7 @@ class Samples:
     """Samples of one class, labeled by k concepts."""
 
     def __init__(self, concepts: Any, k: int):
-        self.concepts, self.k, self.columns = concepts, k, columns_of(concepts, k)
+        self.concepts, self.k, self.columns = concepts, k, k * concepts.columns
         self._labels: Callable = jax.jit(lambda targets, x: concepts.predict(Hypothesis.of(targets), x))
 
     def targets(self, seed: int = 0) -> Array:
@@ -72,12 +73,9 @@ class Samples:
 
 
 def targets_of(concepts: Any, values: list[int], count: int = 64) -> Any:
-    """Host: at most ``count`` encoded concepts, by ``targets_under`` the given elements if the class has it."""
-    if hasattr(concepts, "targets_under"):
+    """Host: at most ``count`` encoded concepts, by ``targets_under`` these elements if the class implements it."""
+    if implements(concepts, ConceptClass.targets_under):
         return concepts.targets_under(from_weights(concepts.domain, values, [1] * len(values)), count)
-    if not hasattr(concepts, "targets"):
-        advice = "write targets(count), which returns at most count encoded concepts, uint32[c, 2]"
-        raise InputError("concepts", "a class with targets", type(concepts).__name__, advice)
     return concepts.targets(count)
 
 
@@ -118,10 +116,10 @@ def with_domain(value: Any, domain: Domain) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return None
     for field in fields(value):
-        own = getattr(value, field.name)
-        inner: Any = domain if isinstance(own, Domain) else None
+        part = getattr(value, field.name)
+        inner: Any = domain if isinstance(part, Domain) else None
         if field.name in ("concepts", "learner", "representation"):
-            inner = with_domain(own, domain)
+            inner = with_domain(part, domain)
         if inner is not None:
             try:
                 return replace(value, **{field.name: inner})

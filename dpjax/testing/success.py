@@ -56,14 +56,14 @@ def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tupl
     """
     trial = Trial(subject.sized, subject.k, capacity(n))
     at = point(b"counted by a check", n, plan, ALPHA, subject.task)
-    run = jax.jit(lambda own, task, at: jax.lax.map(lambda key: trial(key, task, at), own, batch_size=_BLOCK))
-    own = keys.per_index(keys.stream(keys.root(0), "success"), trials)
-    block = lambda i: np.asarray(run(own[i : i + _BLOCK], subject.task, at))  # noqa: E731
+    run = jax.jit(lambda all_keys, task, at: jax.lax.map(lambda key: trial(key, task, at), all_keys, batch_size=_BLOCK))
+    all_keys = keys.per_index(keys.stream(keys.root(0), "success"), trials)
+    block = lambda i: np.asarray(run(all_keys[i : i + _BLOCK], subject.task, at))  # noqa: E731
     block(0)  # compiles
     begin = time.perf_counter()
     block(0)
     blocks = max(_LEAST, int(subject.seconds / max(time.perf_counter() - begin, 1e-6)))
-    found = np.concatenate([block(i) for i in range(0, trials, _BLOCK)[:blocks]])
-    numbers = not (error_bins.bins(found) == error_bins.INVALID).any()
+    outcomes = np.concatenate([block(i) for i in range(0, trials, _BLOCK)[:blocks]])
+    numbers = not (error_bins.bins(outcomes) == error_bins.INVALID).any()
     require(numbers, "errors in [0, 1]", "others", "check concepts.error and the hypotheses")
-    return len(found), int(error_bins.successes(found, ALPHA).sum())
+    return len(outcomes), int(error_bins.successes(outcomes, ALPHA).sum())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.checks import InputError
 from dpjax.core.host import host_functions
 
 
@@ -44,10 +44,7 @@ class EdgeMargin:
             raise InputError("missed", "a mass in [0, 1)", repr(self.missed), "0 if the rectangles are empty")
 
     def functions(self, family: Any) -> float:
-        """mu(H) / mu(good lines of an edge) at most, for a family with ``size_along``, see `HalfPlanes`."""
-        if not hasattr(family, "size_along"):
-            expected, given = "a family with size_along, such as HalfPlanes", type(family).__name__
-            raise NoTheoremError("margin", expected, given, "leave it out")
+        """mu(H) / mu(good lines of an edge) at most, for a `mechanisms.cover.Family`; else NoTheoremError."""
         return float(family.size_along(self.width, self.length))
 
 

@@ -33,7 +33,7 @@ def rows(
     P[Binomial(n, alpha - loss) <= m differs] in place of r(alpha - loss)^n.
 
     Args:
-      covers: alternatives; each covers all bad concepts by groups, see `concepts.base.Covered`.
+      covers: alternatives; each covers all bad concepts by groups, see `concepts.base.ConceptClass.covers`.
       choices: upper bound of the number of concepts to choose from. part: epsilon of a choice.
       unseen: rows on which a concept and its representative differ; the failure probability of this bound is not in
         ``beta``.
@@ -47,7 +47,7 @@ def rows(
     t = min(part / 2, _MOST) * _STEPS
     every = [list(cover) for cover in covers]
     if not all(every) or not every:
-        raise InputError("covers", "alternatives of one or more groups", repr(every), "see concepts.base.Covered")
+        raise InputError("covers", "alternatives of one or more groups", repr(every), "see ConceptClass.covers")
     table = [group for cover in every for group in cover]
     starts = np.cumsum([0, *map(len, every)])[:-1]
     count, left, differs = (np.array(column, float)[:, None] for column in (

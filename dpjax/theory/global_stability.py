@@ -24,10 +24,10 @@ def correct(dimension: int, attempts: int) -> tuple[float, ...]:
     """
     checks.integer("attempts", attempts, 1)
     checks.integer("dimension", dimension, 0, 9)  # beyond, bounds are below the least positive float64
-    found = [1.0, (1 - 2.0**-attempts) / 2]
-    while len(found) <= dimension:
-        found.append(found[-1] ** 2 / 4)
-    return tuple(found[: dimension + 1])
+    bounds = [1.0, (1 - 2.0**-attempts) / 2]
+    while len(bounds) <= dimension:
+        bounds.append(bounds[-1] ** 2 / 4)
+    return tuple(bounds[: dimension + 1])
 
 
 def levels(dimension: int, attempts: int) -> tuple[tuple[float, ...], float]:
@@ -45,10 +45,10 @@ def levels(dimension: int, attempts: int) -> tuple[tuple[float, ...], float]:
 def blocks(dimension: int, attempts: int) -> int:
     """Blocks of rows that one run reads: those of a draw of level d, and one more."""
     checks.integer("dimension", dimension, 0, 2**10)
-    found = 0
+    count = 0
     for level in range(1, dimension + 1):
-        found = (checks.integer("attempts", attempts, 1) if level == 1 else 1) * (2 * found + 2)
-    return found + 1
+        count = (checks.integer("attempts", attempts, 1) if level == 1 else 1) * (2 * count + 2)
+    return count + 1
 
 
 def best_attempts(dimension: int) -> int:

@@ -96,8 +96,8 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
 
 def rows(dimension: int, concepts: int, elements: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
     """Rows in all for error alpha with probability 1 - beta."""
-    found = sizes(dimension, concepts, elements, alpha)
-    return (found.first + found.second) * batches(found.length, epsilon, delta, beta)
+    numbers = sizes(dimension, concepts, elements, alpha)
+    return (numbers.first + numbers.second) * batches(numbers.length, epsilon, delta, beta)
 
 
 host_functions(globals())

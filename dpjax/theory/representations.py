@@ -53,8 +53,8 @@ def fewest_rows(
     NoTheoremError if no error below alpha has a failure below beta.
     """
     nears = [part * alpha for part in _NEAR]
-    found = [rows(count, near, failure(near), epsilon, alpha, beta) for near in nears]
-    if not (enough := [n for n in found if n is not None]):
+    candidates = [rows(count, near, failure(near), epsilon, alpha, beta) for near in nears]
+    if not (enough := [n for n in candidates if n is not None]):
         least = min(failure(near) for near in nears if near < alpha)
         raise NoTheoremError(
             "representation", f"one with a good function with probability above 1 - beta = {1 - beta:g}",

@@ -265,6 +265,8 @@ def _most_per_row(rate: float, reached: float) -> float:
         high = 2 * high
     for _ in range(100):
         middle = (low + high) / 2
+        if middle in (low, high):  # no float lies between
+            break
         low, high = (middle, high) if middle - rate * reached < math.log((middle + 1) / 2) else (low, middle)
     return max(*ends, rate / (low + 1))
 

@@ -154,8 +154,8 @@ def _exponentials(weights: np.ndarray, beta: float) -> float:
         t = u / weights.max()
         return float((-log(beta) - np.log1p(-t * weights).sum()) / t)
 
-    found = minimize_scalar(bound, bounds=(1e-9, 1 - 1e-9), method="bounded", options={"xatol": 1e-12})
-    return bound(float(found.x))
+    minimum = minimize_scalar(bound, bounds=(1e-9, 1 - 1e-9), method="bounded", options={"xatol": 1e-12})
+    return bound(float(minimum.x))
 
 
 def _divergence(share: float, alpha: float) -> float:

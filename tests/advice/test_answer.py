@@ -12,7 +12,7 @@ from dpjax.advice.candidates import candidates, words
 from dpjax.advice.workloads import hard_tasks, workloads
 from dpjax.concepts import Hypothesis, distributions
 from dpjax.concepts import tree_generators as trees
-from dpjax.core import wide
+from dpjax.core import random, wide
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Neighboring
 from dpjax.experiments.sweep.task import Task
@@ -24,12 +24,14 @@ TASK = {"one": Task(POINTS, distributions.heavy(POINTS.domain, 3, 0.25), [32])}
 
 @dataclass(frozen=True)
 class Oracle(Learner):
-    """Knows the target of `TASK`, says so from ``need`` rows on, and claims ``claim`` and a theorem of ``rows``."""
+    """Knows the target of `TASK`, says so from ``need`` rows on in a part ``right`` of the trials, and claims ``claim``
+    and a theorem of ``rows``."""
 
     concepts: dp.Points
     claim: float = 0.0
     rows: int | None = 1
     need: int = 1
+    right: float = 1.0
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends = "pure"
 
@@ -38,7 +40,8 @@ class Oracle(Learner):
 
     def _learn(self, key, sample, plan):
         known = jnp.asarray(wide.encode([32]))
-        return Hypothesis.of(jnp.where(sample.size >= self.need, known, jnp.uint32(0)))
+        lucky = random.uniform(key, (), jnp.float32) < self.right
+        return Hypothesis.of(jnp.where((sample.size >= self.need) & lucky, known, jnp.uint32(0)))
 
     def _guarantee(self, plan):
         from dpjax.accounting.guarantee import Guarantee
@@ -160,6 +163,15 @@ def test_measured_sizes_are_compared_as_far_as_they_matter_and_a_store_resumes(t
 
     monkeypatch.setattr("dpjax.experiments.run.engine.Engine.tiles", refuses)
     assert dp.ask(POINTS, **question) == found
+
+
+def test_a_theorem_ends_a_bracket_unless_it_is_refuted():
+    """512 trials tell nothing of a learner that is right in 9 of 10 trials; one is never right, whatever it proves."""
+    mine = {"near": Oracle(POINTS, rows=12, right=0.9), "wrong": Oracle(POINTS, rows=12, need=99)}
+    advice = dp.ask(POINTS, learners=mine, only=["KLN"], tasks=TASK, measure=dp.Measure(trials=512, n_max=64))
+    near, wrong = (next(entry for entry in advice.entries if entry.name == name) for name in mine)
+    assert near.star.ended == "theorem" and near.star.n_high == near.theorem == 12
+    assert wrong.star.n_high is None and str(wrong.star) == "> 12"
 
 
 def test_a_learner_from_outside_wins_by_its_theorem():

@@ -120,7 +120,9 @@ def with_words(data, seed):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["text", "none", "list", "texts", "table"])
+@pytest.mark.parametrize(
+    "kind", ["text", "table", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("none", "list", "texts"))]
+)
 def test_words_beside_numbers_that_never_repeat_are_events(kind):
     """The leak is in the words alone: the numbers keep the claim."""
     found = audit.from_function(lambda data, seed: with_words(data, seed)[kind], CLAIM, PAIRS)

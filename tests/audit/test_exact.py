@@ -299,7 +299,7 @@ def test_a_learner_that_spends_more_than_asked_or_plans_by_a_secret_n_is_refused
 
 def test_what_is_no_target_or_has_no_universe_is_refused():
     for method in (audit.exact, audit.statistical, audit.replay, audit.one_run_of):
-        with pytest.raises(InputError, match=r"a dpjax.audit.Target, got NoneType; make one: .*learner_target"):
+        with pytest.raises(InputError, match=r"a dpjax.audit.Target, got None; make one: .*learner_target"):
             method(None, Privacy(1.0, 0.0))
     with pytest.raises(InputError, match="universes: expected databases"):
         audit.exact(replace(of_program(choice), universes=list), Privacy(1.0, 1e-6))

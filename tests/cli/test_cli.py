@@ -32,6 +32,7 @@ def small(out, *flags):
     )  # fmt: skip
 
 
+@pytest.mark.site
 def test_help_teaches():
     for words in ((), *((name,) for name in COMMANDS)):
         done = dpjax(*words, "--help")
@@ -81,6 +82,7 @@ def test_commands_follow_each_other_in_one_process(capsys, tmp_path):
         assert json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.site
 def test_list_names_everything_with_its_guarantee(capsys):
     assert cli.main(["list", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)["entries"]
@@ -104,6 +106,7 @@ def test_list_names_everything_with_its_guarantee(capsys):
     assert not {"Learner", "Sanitizer", "database"} & names
 
 
+@pytest.mark.site
 def test_plan_prints_theorems_and_trees(capsys):
     flags = ["--k", "2", "--epsilon", "1", "--concepts", "Points(2**20)"]
     assert cli.main(["plan", "configs/demo.toml", *flags, "--json"]) == 0
@@ -118,6 +121,7 @@ def test_plan_prints_theorems_and_trees(capsys):
     assert rows[-1]["guarantee"] is None
 
 
+@pytest.mark.site
 def test_plan_says_whom_a_bound_is_about(capsys):
     flags = ["--concepts", "Thresholds(64)", "--learners", "KLN", "--k", "1", "--epsilon", "1"]
     for noise, kind in (([], "private learner"), (["--noise", "0.46"], "private agnostic learner")):
@@ -125,13 +129,13 @@ def test_plan_says_whom_a_bound_is_about(capsys):
         assert f"no {kind} below n = " in capsys.readouterr().out
 
 
-def test_curve_json_is_one_object_with_the_promised_fields(tmp_path):
-    done = dpjax(*small(tmp_path, "--json"))
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
+def test_curve_json_is_one_object_with_the_promised_fields(tmp_path, capsys):
+    assert cli.main([str(part) for part in small(tmp_path, "--json")]) == 0
+    answer = json.loads(capsys.readouterr().out)
     promised = {"learner", "k", "n", "epsilon", "delta", "trials", "successes", "lower", "upper"}
     assert promised <= answer["points"][0].keys()
-    status = json.loads(dpjax("status", tmp_path, "--json").stdout)
+    assert cli.main(["status", str(tmp_path), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
     assert status["cells"] == 1
     assert status["trials"] == 128 > answer["points"][0]["trials"] == 100, "whole blocks are stored"
 
@@ -197,11 +201,10 @@ def test_misspelt_key_in_toml(tmp_path, capsys):
     assert "did you mean epsilon" in capsys.readouterr().err
 
 
-def test_unwritable_output_directory(tmp_path):
+def test_unwritable_output_directory(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    done = dpjax(*small(tmp_path / "file" / "below"))
-    assert done.returncode == 2
-    assert "a directory that can be written to" in done.stderr
+    assert cli.main([str(part) for part in small(tmp_path / "file" / "below")]) == 2
+    assert "a directory that can be written to" in capsys.readouterr().err
 
 
 def test_broken_store_file_is_named_and_left_alone(tmp_path, capsys):
@@ -236,7 +239,7 @@ def test_full_disk(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
         "from dpjax.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    assert dpjax(*small(tmp_path)).returncode == 0
+    assert cli.main([str(part) for part in small(tmp_path)]) == 0
     before = {path: path.read_bytes() for path in tmp_path.glob("cells/*/*.parquet")}
     words = [str(part) for part in small(tmp_path, "--n", 13)]
     more = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True)

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.site
+
 FAKE = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >> "$CALLS"
 [[ $(basename "$0") == dpjax ]] || exit 0

@@ -99,7 +99,9 @@ def test_a_cell_that_hangs(prepared, faults, capsys):
     assert told(prepared, capsys)["done"] == 6
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT])
+@pytest.mark.parametrize("number", [
+    signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGUSR1, signal.SIGINT)),
+])  # fmt: skip
 def test_a_signal_ends_work_in_time(prepared, faults, capsys, number):
     for n in range(1, 7):
         (faults / f"slow-{n}").write_text(str(n))  # the last ones run for long after the first is done

@@ -236,7 +236,7 @@ def test_targets_are_proper_and_spread():
     (lambda: Tree.of_parents([0, 0], place=[]), "place"),
     (lambda: Tree.of_parents([0, 0, 0], place=[2, 0]), "place"),
     (lambda: Tree.of_parents([0, 0], flip=[False, True]), "flip"),
-    (lambda: Tree.of_parents([0, 0]).targets(0), "limit"),
+    (lambda: Tree.of_parents([0, 0]).targets(0), "count"),
 ])  # fmt: skip
 def test_what_is_no_tree_is_refused(attempt, name):
     with pytest.raises(InputError, match=f"^{name}: "):

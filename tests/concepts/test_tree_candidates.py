@@ -9,7 +9,6 @@ import pytest
 
 from dpjax.concepts import Domain, Hypothesis, Tree
 from dpjax.concepts import tree_generators as trees
-from dpjax.concepts.base import covers_of, line_of, on_line
 from dpjax.concepts.tree.candidates import closure
 from dpjax.core import wide
 
@@ -163,8 +162,8 @@ def test_masses_with_heavy_atoms(key):
 def test_lines_of_classes():
     tree = Tree.of_parents([0, 0, 0, 1, 1], place=[4, 2, 0, 1, 3, 1], flip=[1, 0, 0, 1, 0, 1])
     x = jnp.arange(6, dtype=jnp.uint32)[:, None]
-    assert line_of(tree) == Domain(5) and line_of(trees.star(7)) == Domain(8)
-    np.testing.assert_array_equal(on_line(tree, x)[:, 0], tree.place)
+    assert tree.line == Domain(5) and trees.star(7).line == Domain(8)
+    np.testing.assert_array_equal(tree.on_line(x)[:, 0], tree.place)
     assert tree.all_nodes.maximum and tree.all_nodes.flips == tree.flips
     thin = trees.prefixes(2, 3)
     assert not thin.maximum and thin.all_nodes == trees.complete(3, 2)
@@ -191,7 +190,7 @@ def test_covers_bound_the_sum_over_chosen_nodes(tree, agnostic):
             bad = part[part * (1 - 2 * noise) > alpha]
             one = 1 + bad * ((1 - noise) * np.expm1(-t) + noise * np.expm1(t))
             total = float(np.sum(one**n))
-            for cover in covers_of(tree, alpha, agnostic):
+            for cover in tree.covers(alpha, agnostic):
                 bound = 0.0
                 for group in cover:
                     left = alpha - group.loss

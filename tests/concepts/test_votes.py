@@ -125,5 +125,5 @@ def test_a_hypothesis_with_methods_that_nobody_calls_is_refused():
 
     task = Task(Thresholds(Domain(4)), make.uniform(Domain(4)))
     target = task.draw_targets(jax.random.key(0), 1)
-    with pytest.raises(InputError, match=r"got Table with a method error; write predict_in\(concepts, x\)"):
+    with pytest.raises(InputError, match=r"got Table with a method error; inherit from dpjax\.concepts\.Outside"):
         task.error(Table(**vars(target)), target)

@@ -208,7 +208,7 @@ LONG = {
     "case": LONG_CASES,
     "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
     "first": (),
-    "lowers": (),
+    "lowers": (PolygonLearner, ProperVC1, UnionLearner),
     "simple": tuple(kind for kind in INSTANCES if kind is not KLN),
 }
 QUICK_WORLDS = (

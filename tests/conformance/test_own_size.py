@@ -7,7 +7,6 @@ import pytest
 import dpjax as dp
 from dpjax import evidence
 from dpjax.concepts import tree_generators as trees
-from dpjax.concepts.base import columns_of
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Privacy, Sample
@@ -26,7 +25,7 @@ def refusal(learner, k, privacy, accuracy):
         plan = learner.plan(privacy, accuracy, n)
     except InputError as error:
         return str(error)
-    columns, limbs = columns_of(learner.concepts, k), learner.concepts.domain.limbs
+    columns, limbs = k * learner.concepts.columns, learner.concepts.domain.limbs
     shapes = ((n, limbs), np.uint32), ((n, columns), bool), ((n,), bool)
     sample = Sample(*(jax.ShapeDtypeStruct(*one) for one in shapes))
     jax.eval_shape(learner.learn, jax.eval_shape(lambda: jax.random.key(0)), sample, plan)
@@ -135,5 +134,5 @@ def test_ties_that_do_not_number_all_rows_have_no_theorem():
 def test_the_erm_of_several_thresholds_needs_more_rows():
     concepts = dp.Thresholds(dp.Domain(64))
     task = dp.Task(concepts, dp.uniform(concepts.domain))
-    one, three = (line.theorem() for line in dp.Study(task, {"erm": dp.baselines.ERM(concepts)}, k=[1, 3]).lines)
+    one, three = (line.theorem() for line in dp.Study(task, {"erm": dp.baselines.ERM(concepts)}, k=[1, 3]).curves)
     assert one == 29 and three == dp.baselines.ERM(concepts).sample_size(Privacy(1.0), Accuracy(0.1, 0.1 / 3)) > one

@@ -157,10 +157,12 @@ def name(row):
 def quick(rows):
     """The first row of each kind of learner; the others are among the slow tests, which run all of them longer.
 
-    Those left out take longer, or run one of the others; tests/learners has short tests of them.
+    Those left out take longer, or run one of the others, or are in test_hostile.py; tests/learners has short tests of
+    them.
     """
     left_out: tuple[type, ...] = HashedPoints, ImproperVC1, PolygonLearner, ProperVC1, ThresholdInterior
     left_out += Independent, EmpiricalLearner, GenericLearner, ThresholdMedian
+    left_out += KLN, StablePoints, ConjunctionLearner, ParityLearner, ERM
     kinds = [type(row[0]) for row in rows]
     return [row for i, row in enumerate(rows) if kinds.index(kinds[i]) == i and kinds[i] not in left_out]
 

@@ -10,7 +10,7 @@ import dpjax as dp
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
-from dpjax.experiments.config.builder import PersonsFault
+from dpjax.core.user_code import UserCodeError
 
 
 def test_the_message_says_what_where_and_what_to_do():
@@ -33,7 +33,7 @@ def test_errors_reach_another_process():
     try:
         raise KeyError("ours")
     except KeyError as error:
-        fault = PersonsFault("your code", error)
+        fault = UserCodeError("your code", error)
     for one in (parts, StoreError("a message"), fault):
         again = pickle.loads(pickle.dumps(one))
         assert str(again) == str(one) and vars(again) == vars(one) and isinstance(again, InputError)

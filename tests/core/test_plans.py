@@ -16,10 +16,15 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import (
     STATIC,
     Claim,
+    Count,
     Number,
+    Positive,
+    Probability,
+    Slack,
     bucket,
     down,
     plan_type,
+    require_leaves,
     same_plan,
     stack_plans,
     up,
@@ -281,3 +286,22 @@ def test_the_same_budget_gives_the_same_plan():
         one, other = (learner.plan(Privacy(0.3, 1e-5), Accuracy(0.1, 0.1)) for _ in range(2))
         assert same_plan(one, other)
         assert not same_plan(one, learner.plan(Privacy(0.31, 1e-5), Accuracy(0.1, 0.1)))
+
+
+@pytest.mark.parametrize(("kind", "inside", "outside"), [
+    (Positive, (TINY, 1.0, HUGE), (0.0, -1.0, np.inf)), (Probability, (TINY, 0.5), (0.0, 1.0)),
+    (Slack, (0.0, 0.5), (-TINY, 1.0)), (Number, (0.0, -1.0), (np.inf, np.nan)),
+], ids=["Positive", "Probability", "Slack", "Number"])  # fmt: skip
+def test_the_ends_of_the_ranges_of_leaves(kind, inside, outside):
+    for value in inside:
+        require_leaves(np.float32(value), kind=kind)
+    for value in outside:
+        with pytest.raises(InputError):
+            require_leaves(np.float32(value), kind=kind)
+
+
+def test_a_count_is_a_whole_number():
+    require_leaves(np.int32(0), kind=Count)
+    for wrong in (np.int32(-1), np.float32(3)):
+        with pytest.raises(InputError):
+            require_leaves(wrong, kind=Count)

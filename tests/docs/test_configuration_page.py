@@ -86,7 +86,7 @@ def test_defaults(page):
 def test_examples_are_files_that_run(page, root):
     for name, text in re.findall(r"```toml\n# configs/([\w.-]+)\n(.*?)```", page, re.DOTALL):
         assert (root / "configs" / name).read_text() == text and tomllib.loads(text)
-    assert len(load(root / "configs/demo.toml").lines) == 16
+    assert len(load(root / "configs/demo.toml").curves) == 16
     assert isinstance(parse(["learn", "a.csv", str(root / "configs/breast-cancer.toml")]), LearnCommand)
 
 

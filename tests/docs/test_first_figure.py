@@ -39,7 +39,7 @@ def test_the_demo_prints_fifteen_lines_of_eighty_columns(study, capsys, monkeypa
         line.labels() | theory(line)
         | {"n_low": line.setting.k, "n_high": line.setting.k + 9, "guarantee_delta": 1e-6, "confidence": 0.95,
            "trials": 1000, "ended": "trials spent"}
-        for line in study.lines
+        for line in study.curves
     ]  # fmt: skip
     answer = {"n_star": stars, "n_within": [], "points": [], "exponents": exponents(stars), "exponents_all_k": [],
               "failures": [], "computed": {"trials": 6000, "programs": 3, "compiled": 3}, "elsewhere": False,
@@ -61,9 +61,9 @@ def test_curves_fit_eighty_columns(name, root, capsys, monkeypatch):
     stars = [
         line.labels() | {"n_low": 100_000, "n_high": None, "guarantee_delta": 1e-6, "trials": 10_000, "theorem": 76_938,
                          "below": 958, "below_by": "packing", "ended": "end of the grid"}
-        for line in study.lines
+        for line in study.curves
     ]  # fmt: skip
     curve._show_searches({"n_star": stars, "n_within": []}, study, study.search, curve.screen())
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80 and "all trials spent" not in "".join(lines)
-    assert sum(" (100000, >" in line for line in lines) == len(study.lines)
+    assert sum(" (100000, >" in line for line in lines) == len(study.curves)

@@ -94,7 +94,7 @@ def trials_of(root):
 
 
 SIZES = pytest.mark.parametrize(
-    ("kills", "cells"), [(4, 40), pytest.param(100, 800, marks=pytest.mark.slow)], ids=["short", "long"]
+    ("kills", "cells"), [(2, 20), pytest.param(100, 800, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 
 
@@ -126,7 +126,7 @@ def test_the_runner_is_killed(tmp_path, slowly, kills, cells):
 
 @pytest.mark.parametrize(
     ("kills", "cells", "shards", "nfs"),
-    [(3, 16, 4, False), (2, 8, 2, True),
+    [pytest.param(3, 16, 4, False, marks=pytest.mark.slow), (2, 8, 2, True),
      *(pytest.param(20, 160, 8, nfs, marks=pytest.mark.slow) for nfs in (False, True))],
     ids=["short", "short-nfs", "long", "long-nfs"],
 )  # fmt: skip

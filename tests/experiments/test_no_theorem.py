@@ -76,7 +76,7 @@ def test_plan_says_that_unions_have_none(capsys):
 def test_lists_with_smaller_trees_have_no_theorem():
     concepts = Finite.of(families.thresholds(6))
     learner = dp.SparseAggregate(Irreducibility(concepts, 1), 40)
-    line = dp.Study(dp.Task(concepts, dp.uniform(concepts.domain)), {"small": learner}, n=[40]).lines[0]
+    line = dp.Study(dp.Task(concepts, dp.uniform(concepts.domain)), {"small": learner}, n=[40]).curves[0]
     assert line.theorem() is None and line.guarantee().delta <= 1e-6
 
 
@@ -98,7 +98,7 @@ TOO_FEW = {
 def test_numbers_below_a_theorem_do_not_stop_a_study(name):
     """The plan exists, so the learner can be measured, in a list of sizes or by a search."""
     learner = TOO_FEW[name]()
-    (line,) = dp.Study(dp.Task(learner.concepts, dp.uniform(learner.concepts.domain)), {"few": learner}).lines
+    (line,) = dp.Study(dp.Task(learner.concepts, dp.uniform(learner.concepts.domain)), {"few": learner}).curves
     assert line.theorem() is None and "expected" in line.why_no_theorem()
     assert 0 < line.guarantee().epsilon <= 1
 

@@ -23,7 +23,7 @@ def test_a_direct_sum_of_pure_learners_is_not_pure(tmp_path):
     data = made.run(tmp_path, quiet=True).data
     spent = {row["k"]: row["guarantee_delta"] for row in data["points"]}
     for k in (1, 2):
-        learner = made.line("pure", k, 8.0).setting.learner
+        learner = made.curve("pure", k, 8.0).setting.learner
         plan = learner.plan(dp.Privacy(8.0, 1e-6), made.accuracy, 16)
         assert spent[k] == learner.guarantee(plan).delta
     assert spent[1] == 0.0 < spent[2] <= 1e-6

@@ -65,7 +65,7 @@ class Fixed(dp.Learner):
 def cell(learner, out):
     study = dp.Study(TASK, {"it": learner}, n=[20], trials=8)
     with Store(out) as store, Engine(1) as machine:
-        return Cells(store, machine, 0).cell(replace(study.lines[0].setting, n=20))
+        return Cells(store, machine, 0).cell(replace(study.curves[0].setting, n=20))
 
 
 def test_learners_that_compare_equal_have_cells_of_their_own(tmp_path, monkeypatch):
@@ -75,7 +75,7 @@ def test_learners_that_compare_equal_have_cells_of_their_own(tmp_path, monkeypat
     study = dp.Study(TASK, dict(zip("abc", learners, strict=True)), n=[20], trials=8)
     with Store(tmp_path / "together") as store, Engine(1) as machine:
         cells = Cells(store, machine, 0)
-        together = [cells.cell(replace(line.setting, n=20)) for line in study.lines]
+        together = [cells.cell(replace(line.setting, n=20)) for line in study.curves]
     alone = [cell(learner, tmp_path / str(i)) for i, learner in enumerate(learners)]
     assert together == alone and len(set(alone)) == 3
     monkeypatch.setitem(globals(), "ADDED", 1)
@@ -211,7 +211,7 @@ def test_a_program_that_was_dropped_is_not_traced_from_edited_code(tmp_path, mon
     monkeypatch.setattr(engine, "_LEAST_PROGRAMS", 1)
     monkeypatch.setattr(loading.Loader, "_path", lambda self, device: None)  # no compiled program on disk
     study = dp.Study(TASK, {"own": Fixed(CONCEPTS), "KLN": dp.KLN(CONCEPTS)}, n=[16], trials=8)
-    first, other = (replace(line.setting, n=16) for line in study.lines)
+    first, other = (replace(line.setting, n=16) for line in study.curves)
     with Store(tmp_path) as store, Engine(1, jax.devices()[:1]) as machine:
         cells = Cells(store, machine, 0)
         before = cells.outcomes(first, 8)

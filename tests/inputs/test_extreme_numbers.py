@@ -13,7 +13,6 @@ import pytest
 from dpjax import accounting, mechanisms, theory
 from dpjax.accounting import GaussianNoise, Guarantee, LaplaceNoise
 from dpjax.concepts import Domain, Points
-from dpjax.concepts.base import covers_of
 from dpjax.core.checks import InputError
 from dpjax.core.host import host
 from dpjax.core.random import geometric_table
@@ -21,7 +20,7 @@ from dpjax.core.types import Neighboring
 
 REPLACE, ADDED = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 PART, ONE_MORE = Guarantee(0.5, 1e-7, REPLACE, "a part"), Guarantee(0.5, 1e-7, ADDED, "a part")
-COVERS = covers_of(Points(Domain(4)), 0.1, False)
+COVERS = Points(Domain(4)).covers(0.1, False)
 ODD = (
     0, -1, 2, 0.5, -0.5, math.nan, math.inf, 5e-324, 1e-300, 1e300, 2**63, 10**400, True, None, "1", [], np.array([]),
     np.array([0.5]), 1j, object(), np.float16(1), np.float32(0.5), np.float64("nan"), np.int8(1), np.uint64(1),

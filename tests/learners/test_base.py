@@ -160,7 +160,7 @@ def test_everything_exported_is_named():
 @pytest.mark.parametrize(
     ("attempt", "words"),
     [
-        (lambda: KLN(8), "a class with level sets"),
+        (lambda: KLN(8), "a concept class, got 8; build one"),
         (lambda: Independent(3, 2), "a Learner, got 3; build one"),
         (lambda: Independent(KLN, 2), "the class KLN; call it"),
         (lambda: learners.EmpiricalLearner(KLN), "the class KLN; call it"),

@@ -21,7 +21,7 @@ from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction, PointLearner
 from dpjax.testing import runs
 from dpjax.testing.under_test import LearnerUnderTest
-from tests.trials import successes
+from tests.trials import jit_draw, jit_learn, successes
 
 CLASS = Multiclass.of(families.independent_bits(3, 1, 4))
 GAP = Multiclass.of(families.one_bit_gap(15))
@@ -37,17 +37,19 @@ def test_each_bit_is_learned_from_its_own_rows():
     """The other rows may say anything."""
     learner = BitReduction(CLASS)
     plan = learner.plan(dp.Privacy(1e4), GOAL)
-    sample, _ = Task(CLASS, distributions.uniform(CLASS.domain)).draw(jax.random.key(1), 240, 1)
-    found = learner.learn(jax.random.key(2), sample, plan)
+    sample, _ = jit_draw(Task(CLASS, distributions.uniform(CLASS.domain)), jax.random.key(1), 240, 1)
+    found = jit_learn(learner, jax.random.key(2), sample, plan)
     wrong = np.array(sample.y)
     for i in range(3):
         others = np.arange(240) % 3 != i
         wrong[others, i] = ~wrong[others, i]
-    again = learner.learn(jax.random.key(2), dp.Sample(sample.x, wrong, sample.mask), plan)
+    again = jit_learn(learner, jax.random.key(2), dp.Sample(sample.x, wrong, sample.mask), plan)
     assert np.array_equal(found.concept, again.concept)
 
 
-@pytest.mark.parametrize("concepts", [CLASS, GAP], ids=["equal bits", "one large bit"])
+@pytest.mark.parametrize(
+    "concepts", [pytest.param(CLASS, marks=pytest.mark.slow), GAP], ids=["equal bits", "one large bit"]
+)
 def test_the_answer_is_that_of_a_loop_over_bits(concepts):
     """One bit after another, with the same keys, from the rows that its block names; also in a larger buffer."""
     learner = BitReduction(concepts)
@@ -66,7 +68,7 @@ def test_the_answer_is_that_of_a_loop_over_bits(concepts):
     task, keys = Task(concepts, distributions.uniform(concepts.domain)), jax.random.split(jax.random.key(7), 64)
     expected, answers = [], []
     for capacity, run, into in ((150, loop, expected), (150, learner.learn, answers), (700, learner.learn, answers)):
-        sample, _ = task.draw(jax.random.key(1), 150, 1, capacity)
+        sample, _ = jit_draw(task, jax.random.key(1), 150, 1, capacity)
         given = (plan,) if run == learner.learn else ()
         into.append(jax.jit(jax.vmap(lambda key, run=run, rest=(sample, *given): run(key, *rest)))(keys))
     for found in answers:
@@ -80,7 +82,7 @@ def test_bits_with_equal_learners_are_one_program():
     for bits in (2, 6):
         concepts = Multiclass.of(np.arange(1 << bits)[:, None])
         learner = BitReduction(concepts)
-        sample, _ = Task(concepts, distributions.uniform(concepts.domain)).draw(jax.random.key(1), 24, 1)
+        sample, _ = jit_draw(Task(concepts, distributions.uniform(concepts.domain)), jax.random.key(1), 24, 1)
         traced = jax.make_jaxpr(learner.learn)(jax.random.key(0), sample, learner.plan(BUDGET, GOAL))
         sizes.append(str(traced).count("dpjax_draw"))
     assert sizes[0] == sizes[1] > 0
@@ -144,7 +146,9 @@ def test_the_inner_learners_and_their_plans():
 @pytest.mark.parametrize(("own", "other"), [(2, 3), (3, 2)])
 def test_the_plan_of_another_number_of_bits_is_refused(own, other):
     learner, another = (BitReduction(Multiclass.of(np.arange(1 << bits)[:, None])) for bits in (own, other))
-    sample, _ = Task(learner.concepts, distributions.uniform(learner.concepts.domain)).draw(jax.random.key(1), 9, 1)
+    sample, _ = jit_draw(
+        Task(learner.concepts, distributions.uniform(learner.concepts.domain)), jax.random.key(1), 9, 1
+    )
     plan = another.plan(BUDGET, GOAL)
     for use in (learner.guarantee, partial(learner.learn, jax.random.key(2), sample)):
         with pytest.raises(InputError, match=f"plan: expected {own} bits, got {other}; make it with this learner"):
@@ -155,8 +159,8 @@ def test_a_tiny_sample_and_an_empty_one_have_answers():
     learner = BitReduction(CLASS)
     plan = learner.plan(BUDGET, GOAL)
     for n, capacity in ((0, 1), (1, 1), (2, 2), (2, 8)):
-        sample, _ = Task(CLASS, distributions.uniform(CLASS.domain)).draw(jax.random.key(1), n, 1, capacity)
-        found = learner.learn(jax.random.key(3), sample, plan)
+        sample, _ = jit_draw(Task(CLASS, distributions.uniform(CLASS.domain)), jax.random.key(1), n, 1, capacity)
+        found = jit_learn(learner, jax.random.key(3), sample, plan)
         assert np.isin(found.concept, range(8)).all()
 
 
@@ -226,6 +230,7 @@ def test_an_exact_audit_reaches_every_bit(binary, violated):
     assert audit.exact(target, BUDGET).violated == violated
 
 
+@pytest.mark.slow  # an exact audit reaches all bits
 def test_a_statistical_audit_reaches_the_second_bit():
     target = evidence.learner_target(BitReduction(THREE, second_spends, (1, 1, 1)), "planted", rows=1)
     of_three = [pair for pair in target.pairs() if pair.first.capacity == 3]

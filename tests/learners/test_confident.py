@@ -14,14 +14,14 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, Confident, Independent, PointLearner, database
 from dpjax.theory import boosting
-from tests.trials import successes
+from tests.trials import jit_learn, jit_predict, successes
 
 LINE = Thresholds(Domain(2**20))
 ACCURACY = Accuracy(0.1, 0.05)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("ratio", [0.25, 0.5])
+@pytest.mark.parametrize("ratio", [pytest.param(0.25, marks=pytest.mark.slow), 0.5])
 def test_it_succeeds_at_its_sample_size(ratio, stats):
     learner, privacy, trials = Confident(KLN(LINE), ratio=ratio), Privacy(2.0), 256
     n = learner.sample_size(privacy, ACCURACY)
@@ -60,7 +60,7 @@ def test_every_row_is_in_one_block_or_behind_them(key):
     for t in targets:  # the rows behind the blocks agree with one of them
         fresh = [t, t + 1] * 10
         sample = database(LINE.domain, values + fresh, labels + [1, 0] * 10, 100)
-        found = learner.learn(key, sample, plan)
+        found = jit_learn(learner, key, sample, plan)
         assert found.concept.tolist() == [[0, t]]
 
 
@@ -70,7 +70,7 @@ def test_any_number_of_rows(n, epsilon, key):
     learner = Confident(KLN(LINE), blocks=4)
     sample = database(LINE.domain, range(n), [i % 2 for i in range(n)], 32)
     for planned in (0, n, 1000):
-        found = learner.learn(key, sample, learner.plan(Privacy(epsilon), ACCURACY, planned))
+        found = jit_learn(learner, key, sample, learner.plan(Privacy(epsilon), ACCURACY, planned))
         assert found.concept.shape == (1, 2)
 
 
@@ -78,8 +78,8 @@ def test_majorities_are_chosen_too(key):
     learner = Confident(Boosted(KLN(LINE), 0.4), blocks=2)
     assert not learner.proper and Confident(KLN(LINE)).proper
     sample = database(LINE.domain, range(0, 1000, 5), [1] * 100 + [0] * 100)
-    found = learner.learn(key, sample, learner.plan(Privacy(1e3), Accuracy(0.3, 0.1), 200))
-    assert learner.predict(found, sample.x).shape == (200, 1) and found.members.concept.shape == (1, 9, 1, 2)
+    found = jit_learn(learner, key, sample, learner.plan(Privacy(1e3), Accuracy(0.3, 0.1), 200))
+    assert jit_predict(learner, found, sample.x).shape == (200, 1) and found.members.concept.shape == (1, 9, 1, 2)
     weak = Boosted(Confident(KLN(LINE)), 1 / 6)
     assert weak.guarantee(weak.plan(Privacy(1.0), Accuracy(0.3, 0.1))).epsilon <= 1
 
@@ -103,5 +103,5 @@ def test_the_choice_reads_no_padding(key):
     learner = Confident(KLN(LINE), blocks=2)
     plan = learner.plan(Privacy(3.0), ACCURACY, 60)
     values, labels = list(range(60)), [i < 20 for i in range(60)]
-    found = [learner.learn(key, database(LINE.domain, values, labels, c), plan).concept for c in (60, 64, 200)]
+    found = [jit_learn(learner, key, database(LINE.domain, values, labels, c), plan).concept for c in (60, 64, 200)]
     assert jnp.array_equal(found[0], found[1]) and jnp.array_equal(found[0], found[2])

@@ -19,8 +19,8 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Claim, down, widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import database
 from dpjax.learners.conjunctions import ConjunctionLearner
+from dpjax.learners.samples import database
 from dpjax.mechanisms.cover import CoverPlan, Literals, cover_plan, set_cover
 from dpjax.theory import set_cover as theory
 

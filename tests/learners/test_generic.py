@@ -13,7 +13,6 @@ import pytest
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts import distributions as make
-from dpjax.concepts.base import covers_of
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, plan_type
@@ -231,7 +230,7 @@ def test_covers_of_points_bound_the_sum_over_chosen_concepts(heavy, agnostic):
         one = 1 + (mass + heavy) * ((1 - noise) * math.expm1(-t) + noise * math.expm1(t))
         bad = (mass + heavy) * (1 - 2 * noise) > alpha
         total = others * one**n if bad else 0.0
-        for cover in covers_of(Points(Domain(2**32)), alpha, agnostic):
+        for cover in Points(Domain(2**32)).covers(alpha, agnostic):
             bound = 0.0
             for group in cover:
                 left = alpha - group.loss

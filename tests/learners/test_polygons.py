@@ -14,13 +14,13 @@ from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.experiments.sweep.hard_tasks import hard_polygon
+from dpjax.experiments.sweep.hard_polygons import hard_polygon
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.polygons import PolygonLearner
 from dpjax.mechanisms.cover import Gain, Literals, Saturating, cover_plan
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
-from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
-from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure, Net
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.mechanisms.exponential import scaled
 from dpjax.theory.edges import EdgeMargin
@@ -69,7 +69,7 @@ def predicted(learner):
 
 
 @dataclass(frozen=True)
-class Even:
+class Even(LineMeasure):
     """A measure from outside: slopes are uniform in each chart, and lines meet the square.
 
     Its density is at least the kinematic one, and its mass is 24 d: the cost is 24 d times 2 d^3 5^(3/2).
@@ -239,7 +239,7 @@ def test_the_measured_plan_errs_less(stats):
 
 
 @dataclass(frozen=True)
-class Sides:
+class Sides(Planar):
     """A family from outside: the halfplanes y >= t and x >= t and their complements, for whole t from 0 to d."""
 
     d: int

@@ -12,15 +12,17 @@ from scipy.special import log_softmax
 from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.concepts import Domain, Finite, Hypothesis, Multiclass, Points, PointSets, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.concepts.outside import Outside
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, HashedPoints, Independent, PointLearner, RepresentationLearner, database
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
-from dpjax.learners.representations.base import Fixed, errors_of_labels
+from dpjax.learners.representations.base import Representation, errors_of_labels
 from dpjax.learners.representations.labelings import choose_labeling
 from dpjax.theory import representations as theory
+from tests.trials import jit_draw, jit_error, jit_predict
 
 ACCURACY = Accuracy(0.2, 0.1)
 MATRIX = Finite.of(np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]], bool))
@@ -66,7 +68,7 @@ def test_errors_of_members_are_those_of_their_predictions(name):
 @pytest.mark.parametrize(
     ("ones", "bits", "buckets"), [(1, 1, 4), (2, 1, 5), (3, 1, 3), (1, 2, 3), (2, 2, 3), (1, 3, 2)]
 )
-@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.3, marks=pytest.mark.slow), 4.0])
 def test_the_recursion_is_the_exponential_mechanism_over_the_list(ones, bits, buckets, epsilon):
     """Exactly: the probability of every function and labeling, some of which no bit may exceed."""
     generator = np.random.default_rng(buckets)
@@ -151,10 +153,12 @@ def test_the_printed_calibration_is_lemma_8_3():
 
 
 @pytest.mark.parametrize("representation", [
-    PointBuckets(Points(Domain(1))), PointBuckets(Points(Domain(2))), PointBuckets(Points(Domain(2**64))),
-    PointSetBuckets(PointSets(Domain(1), 1, 2)), PointSetBuckets(PointSets(Domain(4), 4)),
-    PointSetBuckets(PointSets(Domain(2), 2, 2)), PointSetBuckets(PointSets(Domain(2**64), 2)),
-    Whole(Points(Domain(1))), Whole(Thresholds(Domain(2**64))), Whole(Multiclass.of([[0, 3]])),
+    PointBuckets(Points(Domain(1))), PointBuckets(Points(Domain(2**64))), PointSetBuckets(PointSets(Domain(2), 2, 2)),
+    PointSetBuckets(PointSets(Domain(2**64), 2)), Whole(Thresholds(Domain(2**64))), Whole(Multiclass.of([[0, 3]])),
+    *(pytest.param(one, marks=pytest.mark.slow) for one in (
+        PointBuckets(Points(Domain(2))), PointSetBuckets(PointSets(Domain(1), 1, 2)),
+        PointSetBuckets(PointSets(Domain(4), 4)), Whole(Points(Domain(1))),
+    )),
 ], ids=lambda one: f"{type(one).__name__}-{one.concepts.size}")  # fmt: skip
 def test_extreme_domains_budgets_and_samples(representation):
     learner = RepresentationLearner(representation)
@@ -167,7 +171,7 @@ def test_extreme_domains_budgets_and_samples(representation):
         assert learner.sample_size(Privacy(epsilon), ACCURACY) >= 1
         assert learner.guarantee(plan).epsilon <= epsilon
         for n in (0, 40):
-            sample, target = task.draw(jax.random.key(n), n, capacity=64)
+            sample, target = jit_draw(task, jax.random.key(n), n, capacity=64)
             assert sample.y.shape[1] == columns
             errors = np.asarray(measure(learn(jax.random.split(jax.random.key(1), 16), sample, plan), target))
             assert np.all((errors >= 0) & (errors <= 1))
@@ -202,7 +206,7 @@ def test_runs_are_a_representation_only_if_the_learner_and_their_number_allow():
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Above:
+class Above(Outside):
     """1 on elements from ``concept`` to the end, which no point function is."""
 
     concept: Any
@@ -218,9 +222,13 @@ class Above:
         wrong = self.predict_in(concepts, x) != concepts.predict(target, x)
         return jnp.sum(jnp.where(wrong, distribution.mass_at(x[:, 0].astype(jnp.uint64))[:, None], 0), axis=0)
 
+    def describe_in(self, concepts, rule=None):
+        """The least element."""
+        return [f"1 iff x >= {wide.decode(words)}" for words in np.asarray(self.concept)]
+
 
 @dataclass(frozen=True)
-class Rays(Fixed):
+class Rays(Representation):
     """The functions 1[x >= t]: a poor representation of points."""
 
     concepts: Points
@@ -253,12 +261,12 @@ def test_representations_from_outside():
     learner = RepresentationLearner(Rays(concepts))
     task = Task(concepts, make.uniform(concepts.domain), [7])
     plan = learner.plan(Privacy(100.0), ACCURACY)
-    sample, target = task.draw(jax.random.key(0), 60)
+    sample, target = jit_draw(task, jax.random.key(0), 60)
     found = jax.jit(learner.learn)(jax.random.key(1), sample, plan)
-    assert int(wide.decode(found.concept)[0]) == 7 and float(task.error(found, target)[0]) == 0
+    assert int(wide.decode(found.concept)[0]) == 7 and float(jit_error(task, found, target)[0]) == 0
     other = Above(jnp.asarray([[0, 4]], jnp.uint32), found.outcome)
-    assert float(task.error(other, target)[0]) == pytest.approx(3 / 8)
-    assert np.asarray(learner.predict(found, sample.x)).shape == (60, 1)
+    assert float(jit_error(task, other, target)[0]) == pytest.approx(3 / 8)
+    assert np.asarray(jit_predict(learner, found, sample.x)).shape == (60, 1)
     with pytest.raises(InputError, match="error below alpha"):
         learner.sample_size(Privacy(1.0), ACCURACY)
 
@@ -296,10 +304,10 @@ def test_several_concepts_have_families_of_their_own(representation):
     learner = Independent(RepresentationLearner(representation), 3)
     task = Task(representation.concepts, make.adversarial_points(representation.concepts.domain, 0.2))
     plan = learner.plan(Privacy(40.0), ACCURACY)
-    sample, target = task.draw(jax.random.key(0), 200, 3)
+    sample, target = jit_draw(task, jax.random.key(0), 200, 3)
     found = jax.jit(learner.learn)(jax.random.key(1), sample, plan)
-    errors = np.asarray(task.error(found, target))
-    wrong = np.mean(np.asarray(learner.predict(found, sample.x)) != np.asarray(sample.y), axis=0)
+    errors = np.asarray(jit_error(task, found, target))
+    wrong = np.mean(np.asarray(jit_predict(learner, found, sample.x)) != np.asarray(sample.y), axis=0)
     assert errors.shape == wrong.shape == (3,) and errors.max() <= 0.2 and wrong.max() <= 0.25
     assert all(part.shape[0] == 3 for part in jax.tree.leaves(found))
     shared = Independent(HashedPoints(Points(Domain(9)), 1, 2, 3), 2)

@@ -15,7 +15,7 @@ from dpjax.core.plans import plan_type
 from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
-from dpjax.lists import GloballyStable, Irreducibility
+from dpjax.lists import GloballyStable, Irreducibility, ListPlan, Lists
 from dpjax.papers.simulated_counts import errors
 from dpjax.theory import global_stability, irreducibility
 
@@ -24,7 +24,7 @@ BUDGET, GOAL = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.1, 0.05)
 
 
 @dataclass(frozen=True)
-class Majority:
+class Majority(Lists):
     """Lists from outside: the constant function of the more frequent label, and its opposite if there is a tie."""
 
     concepts: Finite
@@ -46,7 +46,7 @@ class Majority:
 
 
 @plan_type
-class _Plan:
+class _Plan(ListPlan):
     ends: Any
 
     @property
@@ -232,5 +232,5 @@ def test_lists_and_plans_of_other_types_are_refused():
     learner = SparseAggregate(Whole(CLASS), 2)
     with pytest.raises(InputError, match="valid bool"):
         learner.learn(jax.random.key(0), rows_of(10, 10), learner.plan(BUDGET, GOAL))
-    with pytest.raises(InputError, match="plan of the lists: expected an object with ends, length"):
+    with pytest.raises(InputError, match="plan of the lists: expected ListPlan"):
         SparseAggregate(Tuple(CLASS), 2).plan(BUDGET, GOAL)

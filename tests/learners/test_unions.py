@@ -18,7 +18,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.unions import UnionLearner, measured_rounds, rows_of_rounds
-from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from tests.hostile import beside_the_edges
@@ -225,7 +225,7 @@ def test_measured_rounds():
 
 
 @dataclass(frozen=True)
-class Sharp:
+class Sharp(Planar):
     """A family from outside: triangles that all have one of three slopes, of a coarser family."""
 
     d: int

@@ -66,6 +66,12 @@ def test_masses_of_intervals_keep_their_digits():
     assert found[5] == pytest.approx(norm.logcdf(mirrored[2]), rel=1e-14)
 
 
+def test_the_density_is_that_of_independent_normals():
+    loc, scale, value = np.array([1.0, -3.0]), np.array([2.0, 0.25]), np.array([0.5, -2.0])
+    found = float(Gaussian(*(jnp.asarray(part, jnp.float32) for part in (loc, scale))).log_prob(jnp.float32(value)))
+    assert found == pytest.approx(norm.logpdf(value, loc, scale).sum(), rel=1e-12)
+
+
 @pytest.mark.statistical
 def test_normal_tails_are_as_likely_as_they_should_be(audit):
     drawn = audit.draws(lambda key: random.normal(key, (1000,)), 1000).reshape(-1)

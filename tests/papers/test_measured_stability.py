@@ -38,7 +38,7 @@ def test_drawn_counts_are_those_of_the_rows():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("kind", [GloballyStable, Irreducibility])
+@pytest.mark.parametrize("kind", [GloballyStable, pytest.param(Irreducibility, marks=pytest.mark.slow)])
 def test_drawn_counts_have_the_errors_of_drawn_rows(kind):
     """The same learner at one n, by rows and by counts: how often it has no error."""
     learner, rows, trials = SparseAggregate(kind(CLASS), 8), 6, 300

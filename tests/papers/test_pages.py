@@ -7,6 +7,8 @@ import pytest
 
 from dpjax.papers.pages import folder, options, write_page
 
+pytestmark = pytest.mark.site
+
 KEPT = (
     "# A title of one line", "| a | b |\n|---|---|\n| 1 | 2 |", "    dpjax table bns-multi", "- a point\n  goes on",
     "1. first\n2. second", "![a figure](figures/a.png)", "```python\na = 1\n\nb =\\\n2\n```", "> a\n> quotation",

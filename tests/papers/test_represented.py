@@ -29,9 +29,11 @@ def test_a_collision_of_two_elements_exactly():
 
 
 @pytest.mark.parametrize("family", [
-    PointBuckets(Points(Domain(4)), 1, 2), PointSetBuckets(PointSets(Domain(4), 2), 1, 2),
-    PointSetBuckets(PointSets(Domain(4), 1, 2), 1, 2), LearnerRuns(KLN(TWO), 0.5, 4, 0.25, 2),
-    Whole(Thresholds(Domain(5))),
+    PointBuckets(Points(Domain(4)), 1, 2), LearnerRuns(KLN(TWO), 0.5, 4, 0.25, 2),
+    *(pytest.param(one, marks=pytest.mark.slow) for one in (
+        PointSetBuckets(PointSets(Domain(4), 2), 1, 2), PointSetBuckets(PointSets(Domain(4), 1, 2), 1, 2),
+        Whole(Thresholds(Domain(5))),
+    )),
 ])  # fmt: skip
 def test_estimates_contain_what_is_exact_and_proofs_promise_no_more(family):
     """At confidence 1 - 1e-6 for all pairs."""

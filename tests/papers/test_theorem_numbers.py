@@ -22,6 +22,8 @@ from dpjax.papers.theorems import papers, search
 from dpjax.theory import boosting, parities, representations
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size
 
+pytestmark = pytest.mark.site
+
 NUMBER = re.compile(r"(?<![\w./^-])(?:\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d{2,})(?![\w/]|\.\d)")
 SETTING = re.compile(r"\b(?:alpha|beta|delta|epsilon|xi|[a-zA-Z]) = \d[\d.e-]*\d")
 OTHERS = re.compile(

@@ -10,6 +10,8 @@ import sources
 
 from dpjax.papers.theorems import FAULTS, RULES, papers
 
+pytestmark = pytest.mark.site
+
 
 @pytest.fixture(scope="module")
 def pages(root):

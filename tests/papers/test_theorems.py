@@ -16,6 +16,8 @@ from dpjax.core.checks import InputError
 from dpjax.papers.theorems import FAULTS, STATUSES, Paper, cited, code, papers, places, search
 from dpjax.papers.theorems.references import code_of
 
+pytestmark = pytest.mark.site
+
 NUMBERS = tomllib.loads((Path(__file__).parent / "numbers.toml").read_text())
 ITEMS = [item for paper in papers().values() for item in paper.items.values()]
 WRONG_PRINT = {"bgs:A.3", "bns:3.12", "yan:fact-1"}  # of items without code, or with code of a weaker form

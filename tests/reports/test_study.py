@@ -11,7 +11,7 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.results.result import Result
 from dpjax.reports import study_page
 from dpjax.reports.measurements import missing
-from dpjax.reports.toml import as_toml
+from dpjax.reports.study import as_toml
 from dpjax.reports.words import constructor, trial_command
 from tests.reports.conftest import POINTS, make_study
 from tests.reports.reading import Page

@@ -1,7 +1,7 @@
 """The page of `dpjax ask`: which choices count as the best, and what its tables say."""
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.advice.answer import Asked
+from dpjax.advice.answer import Advice
 from dpjax.advice.race import Entry, Goal, Star
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.sweep.lower_bounds import LowerBound
@@ -16,7 +16,7 @@ def entry(name, theorem, low, high, delta=0.0, runs=True):
 
 def asked(*entries):
     goal = Goal(1, Privacy(1.0), Accuracy(0.2, 0.1))
-    return Asked(entries, {}, (), LowerBound(7, "packing"), ("hard",), goal)
+    return Advice(entries, {}, (), LowerBound(7, "packing"), ("hard",), goal)
 
 
 def test_the_best_choice_is_one_that_no_bracket_excludes():

@@ -12,6 +12,7 @@ import pytest
 
 from dpjax.baselines import ERM
 from dpjax.concepts import ConvexPolygons, Domain, Hypothesis, Points, Thresholds, Unions
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hashing import Buckets, Hash
 from dpjax.core import wide
 from dpjax.core.checks import InputError
@@ -115,8 +116,11 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Intervals:
+class Intervals(ConceptClass):
     domain: Domain
+    size = 64
+
+    def error(self, distribution, hypothesis, target): ...
 
     def predict(self, hypothesis, x):
         element = x[..., -1:].astype(jnp.int32)

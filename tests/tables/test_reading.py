@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.tables.reading import Form, complete, header, labels, numbers, opened, spellings
+from dpjax.tables.reading import complete, header, labels, numbers, opened, spellings
+from dpjax.tables.sources import Form
 
 ROWS = "age,größe,y\n1,1.5,0\n2,2.5,1\n"
 NAMES = ("age", "größe", "y")

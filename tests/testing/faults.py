@@ -10,12 +10,13 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 import dpjax as dp
+from dpjax.concepts.outside import Outside
 from dpjax.core import wide
 from dpjax.core.draws import drawn
 from dpjax.core.plans import STATIC, down, plan_type, up
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
-from dpjax.learners.base import single_column
+from dpjax.learners.samples import single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.templates.concept_class import Intervals
 from dpjax.templates.learner import Learner, Plan
@@ -196,7 +197,7 @@ class KeyBlind(Learner):
 
 @register_dataclass
 @dataclass(frozen=True)
-class Halved(dp.Hypothesis):
+class Halved(dp.Hypothesis, Outside):
     """A concept that says that it errs half as often."""
 
     def predict_in(self, concepts: Any, x: Array) -> Array:

@@ -31,21 +31,21 @@ def kept(name: str, arguments: Sequence[object], compute: Callable[[], Sequence[
       arguments: everything that it depends on; numbers and enums, distinguished by their repr.
       compute: returns finite numbers.
     """
-    place, asked = _folder(), repr((name, tuple(arguments), _digest()))
+    place, text = _folder(), repr((name, tuple(arguments), _digest()))
     if place is None:
         return tuple(compute())
-    path = place / f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:32]}.json"
-    found = _read(path, asked) if is_private(path) else None
-    if found is None:
-        found = tuple(compute())
-        _write(path, {"arguments": asked, "values": list(found)})
-    return found
+    path = place / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+    values = _read(path, text) if is_private(path) else None
+    if values is None:
+        values = tuple(compute())
+        _write(path, {"arguments": text, "values": list(values)})
+    return values
 
 
 def _folder() -> Path | None:
     """The folder of calibrations; None if there is no home."""
-    if given := os.environ.get("DPJAX_CACHE"):
-        return Path(given)
+    if folder := os.environ.get("DPJAX_CACHE"):
+        return Path(folder)
     with suppress(RuntimeError):  # no home
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpjax"
     return None
@@ -54,10 +54,10 @@ def _folder() -> Path | None:
 @lru_cache(maxsize=1)
 def _digest() -> str:
     """The hash of the source files that an entry depends on: editing a formula invalidates entries."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(path for pattern in _SOURCES for path in _ROOM.glob(pattern)):
-        found.update(path.name.encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _read(path: Path, asked: str) -> tuple[float, ...] | None:

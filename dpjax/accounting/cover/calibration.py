@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dpjax.accounting.cover import closed as closed
+from dpjax.accounting.cover import closed
 from dpjax.accounting.cover.cache import kept
 from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.accounting.cover.game import enough_cells, game_delta
@@ -119,8 +119,8 @@ def by_game(
     epsilon: float, delta: float, rounds: int, effect: int | Effect | None, neighboring: Neighboring, scale: float
 ) -> tuple[float, ...]:
     """The largest float32 coefficient that the game allows, and `game_delta` at it, for exact counts or scale > 0."""
-    given = (epsilon, delta, rounds, effect_of(effect), neighboring, scale, enough_cells(rounds))
-    return kept("set-cover", given, lambda: _searched(*given))
+    arguments = (epsilon, delta, rounds, effect_of(effect), neighboring, scale, enough_cells(rounds))
+    return kept("set-cover", arguments, lambda: _searched(*arguments))
 
 
 def _searched(
@@ -133,22 +133,20 @@ def _searched(
         return lambda coefficient: game_delta(epsilon, coefficient, rounds, rate, effect, neighboring, cells)
 
     within, coarse = curve(cells), curve(cells // 3)
-    pure = found = closed.pure_coefficient(epsilon, rounds, neighboring, effect, share)
+    pure = best = closed.pure_coefficient(epsilon, rounds, neighboring, effect, share)
     if delta > 0 and pure <= _LARGE:
-        found = max(pure, 0.95 * closed.zcdp_coefficient(epsilon, delta, rounds, neighboring, share, effect))
+        best = max(pure, 0.95 * closed.zcdp_coefficient(epsilon, delta, rounds, neighboring, share, effect))
         if scale:
-            found = max(found, closed.closed_coefficient(epsilon, delta, rounds, neighboring, share))
-        while coarse(found) > delta and found > pure:
-            found = max(pure, 0.9 * found)
-        found = crossing(coarse, delta, found, 1.2, _COARSE)
-        while within(found) > delta:
-            found *= 1 - _COARSE
-        found = crossing(within, delta, found, 1 + _COARSE, _FINE)
+            best = max(best, closed.closed_coefficient(epsilon, delta, rounds, neighboring, share))
+        while coarse(best) > delta and best > pure:
+            best = max(pure, 0.9 * best)
+        best = crossing(coarse, delta, best, 1.2, _COARSE)
+        while within(best) > delta:
+            best *= 1 - _COARSE
+        best = crossing(within, delta, best, 1 + _COARSE, _FINE)
     elif scale:  # the worst path for the functions may differ from that for the counts
-        found = largest(
-            lambda c: largest_loss(neighboring, effect, rounds, c, rate) * (1 + 2 * MARGIN) <= epsilon, pure
-        )
-    found = float(down(found))
-    while (certified := within(found)) > delta:  # the bound is not exactly monotone, and float32 is coarse
-        found = float(down(found * (1 - _STEP)))
-    return found, certified
+        best = largest(lambda c: largest_loss(neighboring, effect, rounds, c, rate) * (1 + 2 * MARGIN) <= epsilon, pure)
+    best = float(down(best))
+    while (certified := within(best)) > delta:  # the bound is not exactly monotone, and float32 is coarse
+        best = float(down(best * (1 - _STEP)))
+    return best, certified

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base, required
 
 if TYPE_CHECKING:
     from dpjax.accounting.cover.states import Alive
@@ -18,30 +20,31 @@ _MOST_UNIT, _FINE = 128, 4096
 _LEAST, _MOST = 2.0**-10, 2.0**10
 
 
-class Effect(Protocol):
-    """A frozen dataclass, equal by value; its repr names it in the cache of calibrations."""
+class Effect(Base):
+    """Base class of effects: a frozen dataclass, equal by value; its repr names it in the cache of calibrations."""
 
-    def __hash__(self) -> int: ...
-
-    @property
+    @required
     def unit(self) -> int:
         """Score differences are multiples of 1 / unit, or rounding them to these is of no matter."""
 
+    @abstractmethod
     def interval(self, alive: Alive, hit: Alive, cells: int) -> tuple[int, int]:
         """Bounds on cells * (q2(h) - q1(h)), rounded outwards, for every h that hits ``hit`` among ``alive``.
 
         These are the live rows that differ between the databases, which agree in everything published so far.
         """
 
+    @abstractmethod
     def counted(self) -> Effect:
         """The effect where a noisy count is published."""
 
+    @abstractmethod
     def limited(self) -> Effect:
         """An effect with a small unit that only helps the adversary of the game, see docs/proofs/set-cover-game.md."""
 
 
 @dataclass(frozen=True)
-class Minimum:
+class Minimum(Effect):
     """q = min{T - b / k, -O}. k: that of an exact count b that is not published; None: b was published."""
 
     k: int | None
@@ -71,7 +74,7 @@ class Minimum:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Effect):
     """q = T / lam - O, without a count: the difference of two runs' scores is known exactly for the rows hit.
 
     lam: in [2**-10, 2**10].
@@ -86,8 +89,8 @@ class Difference:
     @property
     def unit(self) -> int:
         """The denominator of 1 / lam, if it is small."""
-        found = (1 / Fraction(self.lam)).denominator
-        return found if found <= _MOST_UNIT else _FINE
+        denominator = (1 / Fraction(self.lam)).denominator
+        return denominator if denominator <= _MOST_UNIT else _FINE
 
     def interval(self, alive: Alive, hit: Alive, cells: int) -> tuple[int, int]:
         """The sum over the rows hit of their side times 1 / lam for a target and -1 for another row."""

@@ -81,11 +81,11 @@ def game_deltas(
     place = -epsilon / step - first
     index = math.floor(place)
     share = math.expm1(-step * (place - index)) / math.expm1(-step)
-    found = {}
+    deltas = {}
     for alive in starts(neighboring):
         value = (1 - share) * values[alive][index] + share * values[alive][index + 1]
-        found[alive] = min(1.0, float(value) * (1 + MARGIN))
-    return found
+        deltas[alive] = min(1.0, float(value) * (1 + MARGIN))
+    return deltas
 
 
 def enough_cells(rounds: int) -> int:

@@ -125,10 +125,10 @@ def set_cover_guarantee(
     Privacy: (claim, delta), else (set_cover_epsilon(delta, ...), delta); and set_cover_rho-zCDP.
     """
     checks.delta(delta)
-    given = coefficient, rounds, k, neighboring, scale, published
-    games, hidden = _games(*given), scale > 0 and not published
+    arguments = coefficient, rounds, k, neighboring, scale, published
+    games, hidden = _games(*arguments), scale > 0 and not published
     if claim is None or all(game_delta(non_negative("epsilon", claim), *numbers, cells) > delta for numbers in games):
-        claim = set_cover_epsilon(delta, *given)
+        claim = set_cover_epsilon(delta, *arguments)
     span = score_range(neighboring, games[0][3]) * coefficient
     selection = "selection of a function" + ", by a count that is not published" * hidden
     ranged = None if hidden else span  # a mixture of bounded-range laws has their rho, but may have a larger range
@@ -138,13 +138,13 @@ def set_cover_guarantee(
     return Guarantee(
         claim, delta, neighboring, what,
         f"covered rows are removed: the stopping game, {rounds} rounds at coefficient {coefficient:.6g}",
-        tuple(parts), rounds, set_cover_rho(*given), source=_SOURCE,
+        tuple(parts), rounds, set_cover_rho(*arguments), source=_SOURCE,
     )  # fmt: skip
 
 
 def checked_effect(k: int | Effect, published: bool) -> Effect:
     """That of min{T - b / k, -O} for whole numbers k >= 1, or the one given; with a noisy count that is published."""
-    if not hasattr(k, "interval"):
+    if not isinstance(k, Effect):
         checks.integer("k", k, 1)
     elif k == Minimum(None) and not published:
         raise InputError("k", "a whole number for counts that are not published", repr(k), "give that of the score")
@@ -159,9 +159,9 @@ def _games(
     checks.integer("rounds", rounds, 1, MOST_ROUNDS)
     non_negative("scale", scale)
     scales = [scale] if published or scale == 0 else [0.0, scale]
-    effects = [checked_effect(k, one > 0) for one in scales]
+    effects = [checked_effect(k, noise_scale > 0) for noise_scale in scales]
     require_relation(neighboring)
     return [
-        (coefficient, rounds, 1 / one if one else 0.0, effect, neighboring)
-        for one, effect in zip(scales, effects, strict=True)
+        (coefficient, rounds, 1 / noise_scale if noise_scale else 0.0, effect, neighboring)
+        for noise_scale, effect in zip(scales, effects, strict=True)
     ]

@@ -49,11 +49,11 @@ def instance_delta(epsilon: float, coefficient: float, rounds: int, scale: float
     """The largest delta(epsilon) of `instance_laws` over a grid of chances: no claim on set cover is below it."""
     non_negative("epsilon", epsilon)
     laws = [instance_laws(coefficient, rounds, float(chance), scale) for chance in _CHANCES]
-    return max(float(hockey_stick(*pair, epsilon)) for one in laws for pair in (one, one[::-1]))
+    return max(float(hockey_stick(*pair, epsilon)) for both in laws for pair in (both, both[::-1]))
 
 
 def instance_epsilon(delta: float, coefficient: float, rounds: int, scale: float = 0.0) -> float:
     """The largest epsilon(delta) of `instance_laws` over a grid of chances: no claim on set cover is below it."""
     checks.delta(delta)
     laws = [instance_laws(coefficient, rounds, float(chance), scale) for chance in _CHANCES]
-    return max(float(epsilon_at(*pair, delta)) for one in laws for pair in (one, one[::-1]))
+    return max(float(epsilon_at(*pair, delta)) for both in laws for pair in (both, both[::-1]))

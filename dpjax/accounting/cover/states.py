@@ -60,8 +60,8 @@ def states(neighboring: Neighboring, effect: int | Effect | None, cells: int) ->
       cells: shifts are in units of 1 / cells.
     """
     effect = effect_of(effect)
-    found = {part for rows in starts(neighboring) for count in (1, 2) for part in itertools.combinations(rows, count)}
-    return {alive: _state(alive, effect, cells) for alive in sorted(found, key=lambda rows: (len(rows), rows))}
+    subsets = {part for rows in starts(neighboring) for count in (1, 2) for part in itertools.combinations(rows, count)}
+    return {alive: _state(alive, effect, cells) for alive in sorted(subsets, key=lambda rows: (len(rows), rows))}
 
 
 def _state(alive: Alive, effect: Effect, cells: int) -> State:

@@ -104,5 +104,5 @@ def _minimiser(bound: Callable[[float], float]) -> float:
     grid = np.linspace(math.log(1e-6), math.log(1e13), 45)
     start = int(np.argmin([bound(math.exp(u)) for u in grid]))
     bracket = (grid[max(start - 1, 0)], grid[min(start + 1, grid.size - 1)])
-    found = minimize_scalar(lambda u: bound(math.exp(u)), bounds=bracket, method="bounded", options={"xatol": 0.02})
-    return math.exp(found.x)
+    minimum = minimize_scalar(lambda u: bound(math.exp(u)), bounds=bracket, method="bounded", options={"xatol": 0.02})
+    return math.exp(minimum.x)

@@ -84,8 +84,8 @@ def log_ratio(log_p: Floats, log_q: Floats) -> Floats:
 def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
     """Both laws in float64, broadcast; InputError unless both are normalized and over the same outcomes."""
     laws = []
-    for name, given in (("log_p", log_p), ("log_q", log_q)):
-        law = np.asarray(given, np.float64)
+    for name, values in (("log_p", log_p), ("log_q", log_q)):
+        law = np.asarray(values, np.float64)
         total = logsumexp(law, axis=-1) if law.ndim and law.shape[-1] else np.array(np.nan)
         if not np.all(np.abs(total) <= _MASS_TOLERANCE):
             raise InputError(

@@ -1,7 +1,8 @@
 """Fingerprinting codes: one bit string a user, such that whoever combines some of them can be traced."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base, required
 from dpjax.core.plans import STATIC
 
 LONGEST = 1 << 26
@@ -38,8 +40,9 @@ class Codebook:
         return unpacked(self.columns, self.users)
 
 
-class Code(Protocol):
-    """A frozen dataclass, equal by value: n users, k columns, and the probability that an innocent user is accused.
+class Code(Base):
+    """Base class of fingerprinting codes: a frozen dataclass, equal by value, with n users, k columns, and the
+    probability that an innocent user is accused.
 
     `generate` and `trace` are pure; vmap them over codebooks. A new code is one file: nothing lists codes.
 
@@ -50,26 +53,35 @@ class Code(Protocol):
     Reference: Bun, Nissim, Stemmer 2016, Definition 4.1, whose completeness each code states for itself.
     """
 
-    @property
+    @required
     def users(self) -> int:
         """n, static."""
 
-    @property
+    @required
     def length(self) -> int:
         """k, the number of columns, static."""
 
-    @property
+    @required
     def security(self) -> float:
         """xi: probability that any innocent user is accused, in total."""
 
+    @abstractmethod
     def types(self) -> np.ndarray | None:
         """The distinct columns of all codebooks, ``bool[types, n]`` on the host; None if every column can occur."""
 
+    @abstractmethod
     def generate(self, key: Array) -> Codebook:
         """A random codebook. ``key`` is consumed."""
 
+    @abstractmethod
     def trace(self, codebook: Codebook, word: Array) -> Array:
         """The accused users, ``bool[n]``, for a word ``bool[k]``."""
+
+
+def require_code(code: Any) -> None:
+    """Raises InputError unless ``code`` is an instance of a subclass of `Code`."""
+    advice = "take dpjax.attacks.BonehShaw or Tardos; a new kind inherits from dpjax.attacks.codes.Code"
+    checks.instance("code", code, Code, advice)
 
 
 def first(accused: Array) -> Array:
@@ -119,8 +131,8 @@ def check_length(name: str, given: Any, needed: int, users: int, security: float
 def check_word(word: Array, codebook: Codebook, users: int, length: int) -> None:
     """InputError unless the word is ``bool[length]``, and the codebook one of so many users and columns."""
     if codebook.users != users or codebook.columns.shape[-1] != length:
-        given = f"one of {codebook.users} users and {codebook.columns.shape[-1]} columns"
-        raise InputError("codebook", f"one of {users} users and {length} columns", given, "take one of this code")
+        actual = f"one of {codebook.users} users and {codebook.columns.shape[-1]} columns"
+        raise InputError("codebook", f"one of {users} users and {length} columns", actual, "take one of this code")
     if getattr(word, "dtype", None) != jnp.bool_ or np.shape(word) != (length,):
-        given = f"{getattr(word, 'dtype', type(word).__name__)}{list(np.shape(word))}"
-        raise InputError("word", f"bool[{length}], a bit for each column", given, "use vmap for several words")
+        actual = f"{getattr(word, 'dtype', type(word).__name__)}{list(np.shape(word))}"
+        raise InputError("word", f"bool[{length}], a bit for each column", actual, "use vmap for several words")

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.attacks.codes.base import LONGEST, Codebook, check_code, check_length, check_word, packed
+from dpjax.attacks.codes.base import LONGEST, Code, Codebook, check_code, check_length, check_word, packed
 from dpjax.core import checks, random
 
 _CALIBRATIONS = ("corrected", "printed")
 
 
 @dataclass(frozen=True)
-class BonehShaw:
+class BonehShaw(Code):
     """Block t has d equal columns, in which the first t users have a 1, for t = 0..n; k = (n + 1) d columns in all.
 
     The columns are in a secret random order. Blocks t - 1 and t differ for one user only, so whoever does not have this

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.attacks.codes.base import Codebook, check_code, check_length, check_word, words_of
+from dpjax.attacks.codes.base import Code, Codebook, check_code, check_length, check_word, words_of
 from dpjax.attacks.codes.biased_bits import biased_words
 from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
@@ -32,7 +32,7 @@ class TardosSecret:
 
 
 @dataclass(frozen=True)
-class Tardos:
+class Tardos(Code):
     """Column j has a secret bias p = sin^2 r, r uniform with t <= p <= 1 - t, t = 1 / (300 n), and bits Bernoulli(p).
 
     p is rounded to a multiple of 2^-`digits`, and the bits have exactly this probability.
@@ -141,17 +141,17 @@ class Tardos:
         check_word(word, codebook, self.users, self.length)
         bias = codebook.secret.bias
         if_zero, if_one = self._values(bias, word)
-        own = _sums(codebook.columns, if_zero, if_one)[: self.users]
+        scores = _sums(codebook.columns, if_zero, if_one)[: self.users]
         with jax.enable_x64(True):
             if self.threshold != "exact":
                 least = self._chernoff(bias, if_zero, if_one) if self.threshold == "chernoff" else self._proof()
-                return own > least
+                return scores > least
 
             def one_group(key: Array) -> Array:
                 return _sums(biased_words(key, bias, self.digits)[None], if_zero, if_one)
 
             others = jax.lax.map(one_group, keys.per_index(codebook.secret.redraw, self.redrawn // _WORD)).ravel()
-            below = jnp.searchsorted(jnp.sort(others), own)
+            below = jnp.searchsorted(jnp.sort(others), scores)
             return self.redrawn - below < self.rank
 
     def scores(self, codebook: Codebook, word: Array) -> Array:
@@ -187,8 +187,8 @@ class Tardos:
         """Z in units of scores. The law is that of the rounded scores."""
         c = math.sqrt(2 * self._rate / self.length) / self._unit
         p = bias.astype(jnp.float32) * jnp.float32(2.0**-self.digits)
-        zero, one = (jnp.float32(c) * value.astype(jnp.float32) for value in (if_zero, if_one))
-        log_moment = jnp.sum(zero + jnp.log1p(p * jnp.expm1(one - zero)), dtype=jnp.float64)
+        at_zero, at_one = (jnp.float32(c) * value.astype(jnp.float32) for value in (if_zero, if_one))
+        log_moment = jnp.sum(at_zero + jnp.log1p(p * jnp.expm1(at_one - at_zero)), dtype=jnp.float64)
         return jnp.ceil((log_moment + self._rate) / c).astype(jnp.int64)
 
 
@@ -218,6 +218,6 @@ def _sums(columns: Array, if_zero: Array, if_one: Array) -> Array:
         rows = jnp.pad(words, (0, spare)).reshape(-1, lanes), extra
         return jax.lax.scan(step, jnp.zeros((_WORD, lanes), jnp.int32), rows)[0]
 
-    found = jax.lax.map(of_words, columns)
+    totals = jax.lax.map(of_words, columns)
     with jax.enable_x64(True):
-        return (jnp.sum(if_zero, dtype=jnp.int64) + jnp.sum(found, axis=-1, dtype=jnp.int64)).ravel()
+        return (jnp.sum(if_zero, dtype=jnp.int64) + jnp.sum(totals, axis=-1, dtype=jnp.int64)).ravel()

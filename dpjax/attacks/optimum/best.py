@@ -94,8 +94,8 @@ def optimum(
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     checks.integer("rounds", rounds, 0)
     group = symmetries(goal)
-    targets = [None] if goal.agnostic else [tuple(map(int, one)) for one in goal.targets]
-    further = [goal.case(target, one) for target in targets for one in distributions]
+    targets = [None] if goal.agnostic else [tuple(map(int, row)) for row in goal.targets]
+    further = [goal.case(target, masses) for target in targets for masses in distributions]
     cases = _closed(goal, [*goal.on_grid(grid), *further], group)
     for left in range(rounds, -1, -1):
         watch(rounds - left, rounds + 1, "rounds")
@@ -105,11 +105,11 @@ def optimum(
         table = private_table(solution.learner, databases, epsilon, delta)
         least, new = None, []
         if everywhere or left:
-            found = [worst_distribution(table / TOTAL, goal, databases, target, tolerance / 4) for target in targets]
-            least = max(0.0, min(one.least for one in found))
+            searches = [worst_distribution(table / TOTAL, goal, databases, target, tolerance / 4) for target in targets]
+            least = max(0.0, min(search.least for search in searches))
             new = [
-                goal.case(target, one.masses) for target, one in zip(targets, found, strict=True)
-                if one.value < float(value) - tolerance / 2
+                goal.case(target, search.masses) for target, search in zip(targets, searches, strict=True)
+                if search.value < float(value) - tolerance / 2
             ]  # fmt: skip
         wider = _closed(goal, [*cases, *new], group)
         if not left or len(wider) == len(cases):
@@ -142,10 +142,10 @@ def success_of(table: np.ndarray, databases: Databases, case: Case) -> Fraction:
     """The probability that the table's hypothesis is good, exactly."""
     good = np.array(case.good)
     sums = np.asarray(table, np.int64)[:, good].sum(axis=1)
-    found = list(chances(case.masses, databases.rows))
-    counts = np.array([database for database, _ in found], np.int64).reshape(len(found), databases.cells)
+    weighted = list(chances(case.masses, databases.rows))
+    counts = np.array([database for database, _ in weighted], np.int64).reshape(len(weighted), databases.cells)
     places = databases.index(np.pad(counts, ((0, 0), (0, databases.kinds - databases.cells))))
-    total = sum(chance * int(sums[place]) for (_, chance), place in zip(found, places, strict=True))
+    total = sum(chance * int(sums[place]) for (_, chance), place in zip(weighted, places, strict=True))
     return Fraction(total, TOTAL * sum(case.masses) ** databases.rows)
 
 

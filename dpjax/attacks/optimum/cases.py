@@ -92,8 +92,8 @@ class Goal:
     @property
     def sizes(self) -> tuple[int, int]:
         """The numbers of hypotheses and of targets."""
-        one = len(self.table) if self.proper else 1 << self.elements
-        return one**self.k, len(self.table) ** self.k
+        per_column = len(self.table) if self.proper else 1 << self.elements
+        return per_column**self.k, len(self.table) ** self.k
 
     @cached_property
     def hypotheses(self) -> np.ndarray:
@@ -118,17 +118,17 @@ class Goal:
     def excess(self, target: tuple[int, ...] | None) -> np.ndarray:
         """``int64[h, l, parts]``: a hypothesis is good if no functional l of the distribution exceeds alpha."""
         wrong = self.functions[:, None, :] != np.array(self.table)[None]  # [f, c, elements]
-        own = self.hypotheses
+        hypotheses = self.hypotheses
         if target is not None:
-            return np.stack([wrong[own[:, j], target[j]] for j in range(self.k)], axis=1).astype(np.int64)
+            return np.stack([wrong[hypotheses[:, j], target[j]] for j in range(self.k)], axis=1).astype(np.int64)
         labels = np.arange(self.cells) % (1 << self.k)
-        found = []
+        excesses = []
         for j in range(self.k):
             bit = (labels >> j & 1)[None]
             of_function = np.repeat(self.functions, 1 << self.k, axis=1) != bit
             of_concept = np.repeat(np.array(self.table), 1 << self.k, axis=1) != bit
-            found.append(of_function[own[:, j], None].astype(np.int64) - of_concept[None])
-        return np.concatenate(found, axis=1)
+            excesses.append(of_function[hypotheses[:, j], None].astype(np.int64) - of_concept[None])
+        return np.concatenate(excesses, axis=1)
 
     def case(self, target: tuple[int, ...] | None, elements: Sequence[int]) -> Case:
         """The case of a target and whole masses of the elements; without a target, of the cells.
@@ -145,8 +145,8 @@ class Goal:
 
     def _require(self, target: tuple[int, ...] | None, elements: Sequence[int]) -> None:
         concepts = len(self.table)
-        given = () if target is None else target
-        known = len(given) == self.k and all(0 <= one < concepts for one in given)
+        numbers = () if target is None else target
+        known = len(numbers) == self.k and all(0 <= number < concepts for number in numbers)
         if self.agnostic != (target is None) or not (self.agnostic or known):
             expected = "None in the agnostic setting" if self.agnostic else f"{self.k} of {concepts} concepts"
             raise InputError("target", expected, str(target), "take a case of this goal")
@@ -161,18 +161,18 @@ class Goal:
         """The conditional probability of each list of labels of an element, in units of ``denominator^k``."""
         flip = self.flipped
         right = [self.table[concept][element] for concept in target]
-        found = []
+        shares = []
         for labels in range(1 << self.k):
             wrong = sum((labels >> j & 1) != right[j] for j in range(self.k))
-            found.append(flip.numerator**wrong * (flip.denominator - flip.numerator) ** (self.k - wrong))
-        return found
+            shares.append(flip.numerator**wrong * (flip.denominator - flip.numerator) ** (self.k - wrong))
+        return shares
 
     def on_grid(self, grid: int) -> list[Case]:
         """The cases of all targets and of all distributions whose probabilities are multiples of 1 / grid."""
         checks.integer("grid", grid, 1)
-        targets = [None] if self.agnostic else [tuple(map(int, one)) for one in self.targets]
+        targets = [None] if self.agnostic else [tuple(map(int, row)) for row in self.targets]
         if (count := comb(grid + self.parts - 1, grid) * len(targets)) > _MOST:
-            given = f"{count}: {len(targets)} targets and multiples of 1/{grid} on {self.parts} outcomes"
-            raise InputError("grid", f"at most {_MOST} cases", given, "take a coarser grid")
+            actual = f"{count}: {len(targets)} targets and multiples of 1/{grid} on {self.parts} outcomes"
+            raise InputError("grid", f"at most {_MOST} cases", actual, "take a coarser grid")
         steps = Databases(grid, self.parts).counts.tolist()
-        return [self.case(target, one) for target in targets for one in steps]
+        return [self.case(target, counts) for target in targets for counts in steps]

@@ -77,10 +77,10 @@ class Certificate:
                     row[h] += mass * case.good[h]
         owed: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], int] = defaultdict(int)
         above = factor.numerator * unit // factor.denominator
-        for (one, other, h), flow in self._flows().items():
-            value[one][h] -= flow * unit * unit // scale
-            value[other][h] += -(-flow * above * unit // scale)
-            owed[one, other] = max(owed[one, other], flow)
+        for (first, second, h), flow in self._flows().items():
+            value[first][h] -= flow * unit * unit // scale
+            value[second][h] += -(-flow * above * unit // scale)
+            owed[first, second] = max(owed[first, second], flow)
         slack = Fraction(delta) * Fraction(sum(owed.values()), scale)
         return min(Fraction(sum(max(row) for row in value.values()), unit * unit) + slack, Fraction(1))
 
@@ -94,7 +94,7 @@ class Certificate:
 
     def _weighted(self) -> tuple[int, list[tuple[Case, int]]]:
         """(The sum of the weights, the cases with positive weights), each of them a case of the goal."""
-        weights = [one for (one,) in _whole("weights", ((one,) for one in self.weights), 1)]
+        weights = [value for (value,) in _whole("weights", ((value,) for value in self.weights), 1)]
         total = sum(weights)
         if len(weights) != len(self.cases) or total <= 0 or min(weights) < 0:
             raise _invalid("weights >= 0 of all cases, not all 0", f"{len(weights)} weights of sum {total}")
@@ -108,19 +108,19 @@ class Certificate:
         """The sum of the flows of each database, neighbor and hypothesis."""
         absent = self.neighboring is Neighboring.ADD_OR_REMOVE_ONE
         databases = _whole("counts", self.counts, self.goal.cells + absent)
-        pairs, flows = _whole("pairs", self.pairs, 3), _whole("flows", ((one,) for one in self.flows), 1)
+        pairs, flows = _whole("pairs", self.pairs, 3), _whole("flows", ((number,) for number in self.flows), 1)
         if len(pairs) != len(flows):
             raise _invalid("a flow for each row of pairs", f"{len(flows)} flows of {len(pairs)} rows")
-        found: defaultdict[tuple[tuple[int, ...], tuple[int, ...], int], int] = defaultdict(int)
-        for (one, other, h), (flow,) in zip(pairs, flows, strict=True):
-            if not (0 <= min(one, other) <= max(one, other) < len(databases) and 0 <= h < self.goal.sizes[0]):
+        totals: defaultdict[tuple[tuple[int, ...], tuple[int, ...], int], int] = defaultdict(int)
+        for (number, other, h), (flow,) in zip(pairs, flows, strict=True):
+            if not (0 <= min(number, other) <= max(number, other) < len(databases) and 0 <= h < self.goal.sizes[0]):
                 most = f"numbers of {len(databases)} databases and {self.goal.sizes[0]} hypotheses"
-                raise _invalid(most, f"the pair {one}, {other} with hypothesis {h}")
-            own, its = databases[one], databases[other]
-            if flow < 0 or not _are_neighbors(own, its, self.rows, absent):
-                raise _invalid("numbers >= 0 of pairs of neighbors", f"{flow} of {own}, {its}")
-            found[own, its, h] += flow
-        return found
+                raise _invalid(most, f"the pair {number}, {other} with hypothesis {h}")
+            database, neighbor = databases[number], databases[other]
+            if flow < 0 or not _are_neighbors(database, neighbor, self.rows, absent):
+                raise _invalid("numbers >= 0 of pairs of neighbors", f"{flow} of {database}, {neighbor}")
+            totals[database, neighbor, h] += flow
+        return totals
 
 
 def exponential(epsilon: float, up: bool) -> Fraction:
@@ -142,9 +142,9 @@ def chances(masses: tuple[int, ...], rows: int) -> Iterator[tuple[tuple[int, ...
     if not rest:
         yield from [((rows,), mass**rows)] if mass or not rows else ()
         return
-    for own in range(rows + 1 if mass else 1):
-        for others, chance in chances(tuple(rest), rows - own):
-            yield (own, *others), comb(rows, own) * mass**own * chance
+    for count in range(rows + 1 if mass else 1):
+        for others, chance in chances(tuple(rest), rows - count):
+            yield (count, *others), comb(rows, count) * mass**count * chance
 
 
 def _are_neighbors(one: tuple[int, ...], other: tuple[int, ...], rows: int, absent: bool) -> bool:
@@ -157,12 +157,12 @@ def _are_neighbors(one: tuple[int, ...], other: tuple[int, ...], rows: int, abse
 def _whole(name: str, rows: Iterable[Any], columns: int) -> list[tuple[int, ...]]:
     """Lists of ``columns`` whole numbers, each as a tuple of Python's integers."""
     try:
-        found = [tuple(map(index, row)) for row in rows]
+        tuples = [tuple(map(index, row)) for row in rows]
     except TypeError as error:
         raise _invalid(f"whole numbers in {name}", str(error)) from None
-    if wrong := next((row for row in found if len(row) != columns), None):
+    if wrong := next((row for row in tuples if len(row) != columns), None):
         raise _invalid(f"rows of {columns} numbers in {name}", f"one of {len(wrong)}")
-    return found
+    return tuples
 
 
 def _invalid(expected: str, given: str) -> InputError:

@@ -14,6 +14,7 @@ from dpjax.attacks.optimum.cases import MOST_COLUMNS, Goal
 from dpjax.attacks.optimum.certificate import LARGEST_EPSILON
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.private_table import is_private
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
@@ -63,8 +64,7 @@ class TableLearner(OfColumns):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        advice = "take a Finite class: Finite.of(matrix)"
-        checks.members("concepts", self.concepts, ("matrix", "of_labels", "domain"), advice)
+        require_class(self.concepts, ConceptClass.of_labels, "Finite.of(matrix)")
         checks.integer("k", self.k, 1, MOST_COLUMNS)
         checks.whole_or_none("rows", self.rows, 1)
         require_relation(self.neighboring)
@@ -80,8 +80,8 @@ class TableLearner(OfColumns):
             advice = "a study makes a plan without n: write TableLearner(rows=4); elsewhere give plan its n"
             raise InputError("rows", "the number of rows of the table, at least 1", str(n), advice)
         numbers = down(min(float(privacy.epsilon), LARGEST_EPSILON)), down(float(privacy.delta))
-        found = _solved(self, float(numbers[0]), float(numbers[1]), float(accuracy.alpha), n)
-        return TablePlan(found.table, Claim(*numbers), n)
+        solved = _solved(self, float(numbers[0]), float(numbers[1]), float(accuracy.alpha), n)
+        return TablePlan(solved.table, Claim(*numbers), n)
 
     def _learn(self, key: Array, sample: Sample, plan: TablePlan) -> Hypothesis:
         """One hypothesis for each column."""
@@ -90,9 +90,9 @@ class TableLearner(OfColumns):
         databases = Databases(plan.rows, goal.cells, self.neighboring)
         added = databases.kinds - databases.cells
         if added and sample.capacity > plan.rows:
-            given = f"{sample.capacity} rows"
+            actual = f"{sample.capacity} rows"
             advice = "the plan's n is the largest size under ADD_OR_REMOVE_ONE: give a smaller buffer or a larger n"
-            raise InputError("capacity", f"at most {plan.rows}", given, advice)
+            raise InputError("capacity", f"at most {plan.rows}", actual, advice)
         labels = jnp.sum(sample.y.astype(jnp.int32) << jnp.arange(self.k, dtype=jnp.int32), axis=1)
         cell = (sample.x[:, -1].astype(jnp.int32) << self.k) + labels
         present = (cell[:, None] == jnp.arange(databases.cells, dtype=jnp.int32)) & sample.mask[:, None]
@@ -104,8 +104,8 @@ class TableLearner(OfColumns):
         ranks, kind = jnp.asarray(databases.ranks, jnp.int32), jnp.arange(databases.kinds, dtype=jnp.int32)
         rest, after = (jnp.clip(part, 0, plan.rows) for part in (rest, after))
         place = jnp.sum(ranks[kind, rest] - ranks[kind, after], dtype=jnp.int32)
-        own = jnp.asarray(plan.weights)[jnp.where(jnp.sum(counts, dtype=jnp.int32) == plan.rows, place, 0)]
-        chosen = IntegerWeights(own).sample(key)
+        row = jnp.asarray(plan.weights)[jnp.where(jnp.sum(counts, dtype=jnp.int32) == plan.rows, place, 0)]
+        chosen = IntegerWeights(row).sample(key)
         functions = jnp.asarray(goal.functions[goal.hypotheses], bool)
         return self.concepts.of_labels(functions[chosen], jnp.zeros(self.k, jnp.int32))
 
@@ -115,8 +115,8 @@ class TableLearner(OfColumns):
         epsilon, delta = float(plan.claim.epsilon), float(plan.claim.delta)
         expected = databases.size, self.goal(0.5).sizes[0]
         if np.shape(plan.weights) != expected or not is_private(np.asarray(plan.weights), databases, epsilon, delta):
-            given = f"weights {np.shape(plan.weights)} that spend more"
-            raise InputError("plan", f"weights {expected} within its claim", given, "make it with TableLearner.plan")
+            actual = f"weights {np.shape(plan.weights)} that spend more"
+            raise InputError("plan", f"weights {expected} within its claim", actual, "make it with TableLearner.plan")
         sizes = "at most " * (databases.kinds > databases.cells) + f"{plan.rows} rows"
         what = f"table of the laws of all databases of {sizes}"
         return Guarantee(epsilon, delta, self.neighboring, what, "whole-number weights, compared exactly")

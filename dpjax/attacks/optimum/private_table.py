@@ -36,8 +36,8 @@ def is_private(table: np.ndarray, databases: Databases, epsilon: float, delta: f
     factor = exponential(min(epsilon, 32.0), up=False)  # e^22 exceeds the total
     scaled = [min(int(weight) * factor.numerator // factor.denominator, TOTAL) for weight in kept]
     most = np.array(scaled, np.int64)[place.reshape(table.shape)]
-    one, other = databases.pairs.T
-    excess = np.maximum(np.asarray(table, np.int64)[one] - most[other], 0).sum(axis=1)
+    first, second = databases.pairs.T
+    excess = np.maximum(np.asarray(table, np.int64)[first] - most[second], 0).sum(axis=1)
     allowed = int(delta * TOTAL)  # TOTAL is a power of two: exact
     return bool(np.all(np.asarray(table, np.int64).sum(axis=1) == TOTAL) and np.all(excess <= allowed))
 

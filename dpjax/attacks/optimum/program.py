@@ -63,47 +63,47 @@ def solve(
         rows.add(1, 0.0, (0, success, 1.0), (0, place[np.ix_(at, np.flatnonzero(case[0].good))], -weight[at, None]))
     common = delta == 0 and databases.neighboring is Neighboring.REPLACE_ONE
     private = (_Common if common else _Pairs)(databases, group, place, rows, success + 1, factor, delta)
-    one = np.unique(np.sort(place, axis=1), axis=0)
+    laws = np.unique(np.sort(place, axis=1), axis=0)
     sums = coo_matrix(
-        (np.ones(one.size), (np.repeat(np.arange(len(one)), h), one.ravel())), (len(one), private.variables)
+        (np.ones(laws.size), (np.repeat(np.arange(len(laws)), h), laws.ravel())), (len(laws), private.variables)
     )
     cost = np.zeros(private.variables)
     cost[success] = -1
     begin = time.perf_counter()
     matrix, bounds = rows.matrix(private.variables), np.concatenate(rows.bounds)
-    found = linprog(cost, matrix, bounds, sums.tocsr(), np.ones(len(one)), method="highs-ipm")
-    if found.status != 0:
+    solution = linprog(cost, matrix, bounds, sums.tocsr(), np.ones(len(laws)), method="highs-ipm")
+    if solution.status != 0:
         raise InputError(
-            "program", "one that the solver finishes", found.message.splitlines()[0], "take an epsilon closer to 1"
+            "program", "one that the solver finishes", solution.message.splitlines()[0], "take an epsilon closer to 1"
         )
-    duals = np.maximum(-found.ineqlin.marginals, 0)
+    duals = np.maximum(-solution.ineqlin.marginals, 0)
     weights = {case: dual / len(some) for some, dual in zip(alike, duals, strict=False) for case in some}
     pairs, flows = private.multipliers(duals[len(alike) :])
     seconds = time.perf_counter() - begin
     return Solution(
-        found.x[place], np.array([weights[case] for case in cases]), pairs, flows, private.variables,
-        matrix.shape[0] + len(one), seconds,
+        solution.x[place], np.array([weights[case] for case in cases]), pairs, flows, private.variables,
+        matrix.shape[0] + len(laws), seconds,
     )  # fmt: skip
 
 
 def orbits_of_cases(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[list[Case]]:
     """The cases, with those that a symmetry maps to each other together; also their images that are not listed."""
-    found, known = [], set[Case]()
+    orbits, known = [], set[Case]()
     for case in cases:
         if case not in known:
-            found.append(list(dict.fromkeys(one.moved(case, goal) for one in group)))
-            known.update(found[-1])
-    return found
+            orbits.append(list(dict.fromkeys(symmetry.moved(case, goal) for symmetry in group)))
+            known.update(orbits[-1])
+    return orbits
 
 
 def case_weights(case: Case, databases: Databases) -> np.ndarray:
     """The probability of every database in a case, ``float64[size]``."""
     counts = databases.counts[databases.full][:, : databases.cells]
     mass = np.array([weight / sum(case.masses) for weight in case.masses])
-    found = np.zeros(databases.size)
+    probabilities = np.zeros(databases.size)
     logs = gammaln(databases.rows + 1) - gammaln(counts + 1).sum(axis=1) + xlogy(counts, mass).sum(axis=1)
-    found[databases.full] = np.exp(logs)
-    return found
+    probabilities[databases.full] = np.exp(logs)
+    return probabilities
 
 
 class _Rows:
@@ -140,9 +140,9 @@ class _Common:
         low, lows = _orbits(databases.without_a_row, group, _all(number, h))
         ends = np.stack([np.broadcast_to(low.reshape(number, 1, h), (number, kinds, h)), place[self.families]], axis=-1)
         kept, self.row = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
-        at, (low, own) = np.arange(len(kept)), kept.T
-        rows.add(len(kept), 0.0, (at, variables + low, 1.0), (at, own, -1.0))
-        rows.add(len(kept), 0.0, (at, own, 1.0), (at, variables + low, -factor))
+        at, (low, full) = np.arange(len(kept)), kept.T
+        rows.add(len(kept), 0.0, (at, variables + low, 1.0), (at, full, -1.0))
+        rows.add(len(kept), 0.0, (at, full, 1.0), (at, variables + low, -factor))
         self.variables, self.shape = variables + lows, (number, kinds, h)
 
     def multipliers(self, duals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -168,9 +168,9 @@ class _Pairs:
         self.variables, self.hypotheses = variables, h
         first = np.zeros(count, np.int64)
         first[self.row] = np.arange(len(members))
-        own, other = (place[members[first, side], members[first, 2]] for side in range(2))
+        source, neighbor = (place[members[first, side], members[first, 2]] for side in range(2))
         at = np.arange(count)
-        rows.add(count, 0.0, (at, own, 1.0), (at, other, -factor))
+        rows.add(count, 0.0, (at, source, 1.0), (at, neighbor, -factor))
         if delta > 0:
             rows.add(0, 0.0, (at - count, variables + at, -1.0))
             sums = np.unique(np.sort(self.row.reshape(-1, h), axis=1), axis=0)
@@ -188,11 +188,11 @@ class _Pairs:
 
 def _positive(families: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positive flows ``[R, from, to, h]`` between different databases."""
-    family, one, other, hypothesis = np.nonzero(flow)
-    keep = one != other
-    family, one, other, hypothesis = (part[keep] for part in (family, one, other, hypothesis))
-    pairs = np.column_stack([families[family, one], families[family, other], hypothesis])
-    return pairs, flow[family, one, other, hypothesis]
+    family, source, neighbor, hypothesis = np.nonzero(flow)
+    keep = source != neighbor
+    family, source, neighbor, hypothesis = (part[keep] for part in (family, source, neighbor, hypothesis))
+    pairs = np.column_stack([families[family, source], families[family, neighbor], hypothesis])
+    return pairs, flow[family, source, neighbor, hypothesis]
 
 
 def _all(size: int, h: int) -> np.ndarray:

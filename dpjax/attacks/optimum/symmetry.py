@@ -46,21 +46,21 @@ def symmetries(goal: Goal) -> list[Symmetry]:
     flips = list(product((0, 1), repeat=m)) if few else [(0,) * m]
     concepts = {row: i for i, row in enumerate(goal.table)}
     functions = {row: i for i, row in enumerate(map(tuple, goal.functions.tolist()))}
-    found = []
+    group = []
     for order in orders:
         images = {flip: [_moved(row, order, flip) for row in goal.table] for flip in flips}
         fitting = [flip for flip in flips if concepts.keys() == set(images[flip])]
         of_concepts = {flip: [concepts[row] for row in images[flip]] for flip in fitting}
         of_functions = {flip: [functions[_moved(row, order, flip)] for row in functions] for flip in fitting}
-        for own in product(fitting, repeat=k):
+        for choice in product(fitting, repeat=k):
             for columns in permutations(range(k)):
-                targets = _lists(goal.targets, [of_concepts[flip] for flip in own], columns)
-                hypotheses = _lists(goal.hypotheses, [of_functions[flip] for flip in own], columns)
+                targets = _lists(goal.targets, [of_concepts[flip] for flip in choice], columns)
+                hypotheses = _lists(goal.hypotheses, [of_functions[flip] for flip in choice], columns)
                 base = len(functions) ** np.arange(k - 1, -1, -1)
                 pairs = zip(goal.targets.tolist(), targets.tolist(), strict=True)
-                renamed = {tuple(one): tuple(other) for one, other in pairs}
-                found.append(Symmetry(order, _cells(order, own, columns), hypotheses @ base, renamed))
-    return found
+                renamed = {tuple(target): tuple(image) for target, image in pairs}
+                group.append(Symmetry(order, _cells(order, choice, columns), hypotheses @ base, renamed))
+    return group
 
 
 def _moved(row: _Row, order: _Row, flip: _Row) -> _Row:
@@ -72,11 +72,11 @@ def _moved(row: _Row, order: _Row, flip: _Row) -> _Row:
 
 
 def _cells(order: _Row, flips: tuple[_Row, ...], columns: _Row) -> np.ndarray:
-    k, found = len(columns), []
+    k, numbers = len(columns), []
     for x, place in enumerate(order):
         for labels in range(1 << k):
-            found.append((place << k) + sum(((labels >> j & 1) ^ flips[j][x]) << columns[j] for j in range(k)))
-    return np.array(found, np.int64)
+            numbers.append((place << k) + sum(((labels >> j & 1) ^ flips[j][x]) << columns[j] for j in range(k)))
+    return np.array(numbers, np.int64)
 
 
 def _lists(lists: np.ndarray, maps: list[list[int]], columns: _Row) -> np.ndarray:

@@ -70,7 +70,7 @@ def worst_distribution(
             half[move] = (corner[i] + corner[j]) / 2
             consider(half, _halving(steps, keep, move) @ coefficients, depth + 1)
     scale = 1 << (2 * _DEEPEST)
-    masses = np.array([int(one * scale) for one in at], object)
+    masses = np.array([int(mass * scale) for mass in at], object)
     return Worst(float(heap[0][0]) - _ROUNDING, float(best), tuple(masses // np.gcd.reduce(masses)))
 
 
@@ -79,9 +79,9 @@ def _coefficients(
 ) -> np.ndarray:
     """``float64[c, h]``: the mean probability of each hypothesis, given how many rows each element has."""
     counts = databases.counts[databases.full][:, : databases.cells]
-    own = probabilities[databases.full]
+    laws = probabilities[databases.full]
     if target is None:
-        return own
+        return laws
     split = counts.reshape(len(counts), goal.elements, 1 << goal.k)
     elements = split.sum(axis=2)
     weight = np.ones(len(counts))
@@ -93,19 +93,19 @@ def _coefficients(
             rows = split[:, x, labels]
             weight *= [comb(a, b) for a, b in zip(left.tolist(), rows.tolist(), strict=True)] * chance**rows
             left -= rows
-    found = np.zeros((Databases(databases.rows, goal.elements).size, own.shape[1]))
-    np.add.at(found, Databases(databases.rows, goal.elements).index(elements), weight[:, None] * own)
-    return found
+    means = np.zeros((Databases(databases.rows, goal.elements).size, laws.shape[1]))
+    np.add.at(means, Databases(databases.rows, goal.elements).index(elements), weight[:, None] * laws)
+    return means
 
 
 @lru_cache(64)
 def _halving(steps: Databases, keep: int, move: int) -> np.ndarray:
     """``float64[c, c]``: the coefficients after corner ``move`` goes half of the way to corner ``keep``."""
-    counts, found = steps.counts, np.zeros((steps.size, steps.size))
-    for row, own in enumerate(counts):
-        for moved in range(own[move] + 1):
-            other = own.copy()
-            other[move] -= moved
-            other[keep] += moved
-            found[row, steps.index(other)] += comb(int(own[move]), moved) / 2.0 ** own[move]
-    return found
+    counts, matrix = steps.counts, np.zeros((steps.size, steps.size))
+    for row, before in enumerate(counts):
+        for moved in range(before[move] + 1):
+            after = before.copy()
+            after[move] -= moved
+            after[keep] += moved
+            matrix[row, steps.index(after)] += comb(int(before[move]), moved) / 2.0 ** before[move]
+    return matrix

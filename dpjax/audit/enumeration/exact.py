@@ -10,7 +10,8 @@ import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.profile import hockey_stick, log_ratio, loss_delta, loss_epsilon, two_laws
-from dpjax.audit.enumeration.outcomes import NotListable, Run, exact_law, exact_table, in_words
+from dpjax.audit.enumeration.outcomes import Run, exact_law, exact_table, in_words
+from dpjax.audit.enumeration.pieces import NotListable
 from dpjax.audit.further import CHUNK, Further, check_further, rounding
 from dpjax.audit.outputs.laws import of_tables, words
 from dpjax.audit.report import Report
@@ -50,13 +51,13 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     """
     require_target(target)
     if target.table is None:
-        given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
-        raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")
+        method = "exact" + f": {target.unlisted}" * bool(target.unlisted)
+        raise NotListable("method", f"one that {target.name} allows", method, "use --method statistical")
     begin, claim = time.perf_counter(), target.claimed(privacy)
     budget, plan = (float(privacy.epsilon), float(privacy.delta)), target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
-    largest, found, pairs, what, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
+    largest, top_delta, pairs, what, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
     constant = True
     further: dict[str, Further] = {}
     universes = target.universes()
@@ -67,20 +68,20 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         _timed(target, universe, plan, claim, work)
         table, listed = _law(target, jax.tree.map(_read_only, universe.databases), plan)
         whole = [(claim, np.ones(len(table), bool))]
-        for own, among in target.claims(*budget, universe.databases) if target.claims else whole:
+        for guarantee, among in target.claims(*budget, universe.databases) if target.claims else whole:
             if not len(judged := universe.pairs[among[universe.pairs[:, 0]]]):
                 continue
-            delta, epsilon, place = worst(table, judged, own)
-            refuted = exceeds(own, table, judged, tolerance)
-            constant = constant and not exceeds(replace(own, epsilon=0.0, delta=0.0), table, judged)
-            by_rounding &= not refuted or not exceeds(own, table, judged, AS_IT_RUNS)
-            for one in check_further(own, table, judged, tolerance):
-                further[one.name] = max(one, further.get(one.name, one), key=lambda each: each.rank)
-                if one.refuted and not refuted:
-                    refuted, place, by_rounding = True, one.place, False
-            largest, found = max(largest, epsilon), max(found, delta)
+            delta, epsilon, place = worst(table, judged, guarantee)
+            refuted = exceeds(guarantee, table, judged, tolerance)
+            constant = constant and not exceeds(replace(guarantee, epsilon=0.0, delta=0.0), table, judged)
+            by_rounding &= not refuted or not exceeds(guarantee, table, judged, AS_IT_RUNS)
+            for extra in check_further(guarantee, table, judged, tolerance):
+                further[extra.name] = max(extra, further.get(extra.name, extra), key=lambda each: each.rank)
+                if extra.refuted and not refuted:
+                    refuted, place, by_rounding = True, extra.place, False
+            largest, top_delta = max(largest, epsilon), max(top_delta, delta)
             if best is None or (refuted, delta, epsilon) > best[:3]:
-                best = (refuted, delta, epsilon, (universe, table, place, own, listed))
+                best = (refuted, delta, epsilon, (universe, table, place, guarantee, listed))
         work.did(_size(universe))
         pairs += len(universe.pairs)
         outcomes = max(outcomes, int(np.sum(table.max(axis=0) >= np.log(_SEEN))))
@@ -89,7 +90,9 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         raise InputError("universes", "databases to go through", "none", "give the target a universe")
     refuted, delta, epsilon, (universe, table, (i, j), claim, listed) = best
     excess = f"epsilon by {max(0.0, epsilon - claim.epsilon):.2g}, delta by {max(0.0, delta - claim.delta):.2g}"
-    excess += "".join(f", {one.name} by {one.found - one.claimed:.2g}" for one in further.values() if one.refuted)
+    excess += "".join(
+        f", {extra.name} by {extra.found - extra.claimed:.2g}" for extra in further.values() if extra.refuted
+    )
     refutation = {"excess": excess, **({"rounding": _SMALL} if by_rounding else {})} if refuted else {}
     show = lambda at: universe.show(jax.tree.map(lambda part: np.asarray(part)[at], universe.databases))  # noqa: E731
     real = np.flatnonzero(~np.isneginf(table[[i, j]]).all(axis=0))
@@ -102,12 +105,12 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         "the float32 program as it runs" if as_it_runs else "", target.caveat,
     ]  # fmt: skip
     return Report(
-        target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, found,
+        target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, top_delta,
         1.0, {"database": show(i), "neighbor": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
         {"event": words(laws), "outcomes": outcomes, "laws": laws,
          **({"constant": True} if constant else {}),
-         **{f"{one.name}_found": one.found for one in further.values()}, **refutation,
+         **{f"{extra.name}_found": extra.found for extra in further.values()}, **refutation,
          "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip
 
@@ -127,11 +130,11 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
         loss, off = rounding(p, q)
         excess = loss - off - claim.epsilon * (1 + tolerance)
         if claim.delta == 0:
-            found = np.any(excess > 0)
+            exceeded = np.any(excess > 0)
         else:
             delta = np.sum(np.exp(p) * -np.expm1(np.minimum(-excess, 0.0)), axis=-1)
-            found = np.any(delta > claim.delta * (1 + tolerance))
-        if found:
+            exceeded = np.any(delta > claim.delta * (1 + tolerance))
+        if exceeded:
             return True
     return False
 

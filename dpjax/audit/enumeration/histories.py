@@ -49,9 +49,9 @@ class Histories:
             raw = np.ascontiguousarray(both).view(f"V{both.shape[1] * 8}").ravel()
             _, first, slot = np.unique(raw, return_index=True, return_inverse=True)
             rows = [(int(history[at]), marked[at]) for at in first]
-        found = [self._one(number, row, draws) for number, row in rows]
-        wrong = next((what for _, what in found if what), "")
-        return np.array([number for number, _ in found], np.int64)[slot.reshape(-1)], wrong
+        entries = [self._one(number, row, draws) for number, row in rows]
+        wrong = next((what for _, what in entries if what), "")
+        return np.array([number for number, _ in entries], np.int64)[slot.reshape(-1)], wrong
 
     def _one(self, number: int, row: np.ndarray, draws: bool) -> tuple[int, str]:
         spot = (number, row.tobytes(), draws)

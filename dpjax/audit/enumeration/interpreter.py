@@ -72,34 +72,36 @@ class Interpreter(ABC):
             if isinstance(part, Straight):
                 made, pop = self._straight(part, values, pop)
                 values.update(made)
-                values = {var: one for var, one in values.items() if pieces.last.get(var, -1) > number}
+                values = {var: value for var, value in values.items() if pieces.last.get(var, -1) > number}
                 continue
             out, fresh = self._step(part, atoms(part.invars, values), pop.entering())
-            values = {var: one for var, one in values.items() if pieces.last.get(var, -1) > number}
+            values = {var: value for var, value in values.items() if pieces.last.get(var, -1) > number}
             if len(fresh) != len(pop) or np.any(fresh.at != np.arange(len(pop))):
-                values = {var: one.take(fresh.at) for var, one in values.items()}
+                values = {var: value.take(fresh.at) for var, value in values.items()}
             pop = pop.behind(fresh)
-            values.update((var, one) for var, one in zip(part.outvars, out, strict=True) if var in pieces.last)
+            values.update((var, value) for var, value in zip(part.outvars, out, strict=True) if var in pieces.last)
             if len(pop) >= _MERGED_FROM:
                 keep, pop = merged(list(values.values()), pop)
                 if keep is not None:
-                    values = {var: one.take(keep) for var, one in values.items()}
+                    values = {var: value.take(keep) for var, value in values.items()}
         return atoms(pieces.outputs, values), pop
 
     def _straight(self, part: Straight, values: dict, pop: Population) -> tuple[dict, Population]:
         args = [values[var] for var in part.inputs]
-        spot = (id(part), tuple(one.each for one in args))
+        spot = (id(part), tuple(value.each for value in args))
         if spot not in self._compiled:
             self._compiled[spot] = part.compiled(spot[1])
         call, each = self._compiled[spot]
         size = padded(len(pop))
-        made = [np.asarray(one) for one in call(*(filled(one, size) for one in args))]
-        found = [Value(one[: len(pop)] if own else one, own) for one, own in zip(made, each, strict=True)]
-        for derived in found[len(part.outputs) :]:
+        made = [np.asarray(value) for value in call(*(filled(value, size) for value in args))]
+        results = [
+            Value(value[: len(pop)] if per_row else value, per_row) for value, per_row in zip(made, each, strict=True)
+        ]
+        for derived in results[len(part.outputs) :]:
             keys = codes(derived.x)
             keys = keys.reshape(len(pop), -1) if derived.each else keys.reshape(1, -1)
             pop = self._used(part.first, pop, self.histories.derived(pop.history, keys))
-        return dict(zip(part.outputs, found, strict=False)), pop
+        return dict(zip(part.outputs, results, strict=False)), pop
 
     def _used(self, equation: Any, pop: Population, found: tuple[np.ndarray, str]) -> Population:
         history, wrong = found
@@ -157,15 +159,15 @@ class Interpreter(ABC):
             out, fresh = self.run(how["jaxpr"], [*constants, *state, *turn], pop.entering())
             pop = pop.behind(fresh)
             state, new = out[:carried], out[carried:]
-            made = [*(taken(one, fresh.at) for one in made), new]
+            made = [*(taken(values, fresh.at) for values in made), new]
             constants, rows = taken(constants, fresh.at), taken(rows, fresh.at)
-            keep, pop = merged([*state, *(value for one in made for value in one)], pop)
+            keep, pop = merged([*state, *(value for values in made for value in values)], pop)
             if keep is not None:
-                constants, rows, state = (taken(one, keep) for one in (constants, rows, state))
-                made = [taken(one, keep) for one in made]
+                constants, rows, state = (taken(values, keep) for values in (constants, rows, state))
+                made = [taken(values, keep) for values in made]
         if not made:
             shapes = [var.aval for var in equation.outvars[carried:]]
-            return [*state, *(Value(np.zeros(one.shape, one.dtype), False) for one in shapes)], pop
+            return [*state, *(Value(np.zeros(aval.shape, aval.dtype), False) for aval in shapes)], pop
         made = made[::-1] if how["reverse"] else made
         return [*state, *(_stacked(column, len(pop)) for column in zip(*made, strict=True))], pop
 
@@ -177,16 +179,16 @@ class Interpreter(ABC):
         going: np.ndarray | None = None  # lanes that are still active
         for turn in range(self.steps + 1):
             entering = Population.of(pop.history, _inside(going, pop.lanes))
-            (found,), fresh = self.run(how["cond_jaxpr"], [*test, *state], entering)
+            (condition,), fresh = self.run(how["cond_jaxpr"], [*test, *state], entering)
             test, body, state, pop = *(taken(part, fresh.at) for part in (test, body, state)), pop.behind(fresh)
             # under vmap the condition has one value per lane; ended lanes are unchanged
-            lanes = found.rows(len(pop)).reshape(len(pop), *found.x.shape[1 if found.each else 0 :])
+            lanes = condition.rows(len(pop)).reshape(len(pop), *condition.x.shape[1 if condition.each else 0 :])
             lanes = lanes if going is None else lanes & going[fresh.at]
             self.turned(equation, lanes)
             alive = lanes.reshape(len(pop), -1).any(axis=1)
             out = np.flatnonzero(~alive)
             if len(out):
-                ended.append((taken([Value(one.rows(len(pop)), True) for one in state], out), pop.take(out)))
+                ended.append((taken([Value(value.rows(len(pop)), True) for value in state], out), pop.take(out)))
             rows = np.flatnonzero(alive)
             if not len(rows):
                 break
@@ -204,7 +206,7 @@ class Interpreter(ABC):
             if lanes.ndim > 1:
                 chosen = lanes[fresh.at]
                 pairs = zip(new, taken(state, fresh.at), strict=True)
-                new = [_picked(chosen, one.rows(len(fresh)), other.rows(len(fresh))) for one, other in pairs]
+                new = [_picked(chosen, after.rows(len(fresh)), before.rows(len(fresh))) for after, before in pairs]
             test, body, state, pop = taken(test, fresh.at), taken(body, fresh.at), new, pop.behind(fresh)
             going = lanes[fresh.at] if draws and lanes.ndim > 1 else None
             keep, pop = merged(state if going is None else [*state, Value(going, True)], pop)

@@ -15,15 +15,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpjax.audit.enumeration.interpreter import Interpreter, in_lanes
-from dpjax.audit.enumeration.pieces import NotListable as NotListable
-from dpjax.audit.enumeration.pieces import checked, filled, is_key, on_host, padded, refuse
+from dpjax.audit.enumeration.pieces import NotListable, checked, filled, is_key, on_host, padded, refuse
 from dpjax.audit.enumeration.population import Population, Value
 from dpjax.audit.outputs.naming import Naming
 from dpjax.audit.target.room import require_room, room, size, widest
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.lowered import lowered
-from dpjax.laws.base import Law
+from dpjax.laws.base import Law, Support
 
 _MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
 MASS_TOLERANCE = 1e-9  # of the total of masses, also in `dpjax.testing.check_law`
@@ -55,11 +54,11 @@ class Forking(Interpreter):
         how = equation.params
         sizes = tuple(size for size, _ in how["lanes"])
         pop, real = self.keys_of(equation, args[-1], pop)
-        rows = len(pop) if any(one.each for one in args[:-1]) else 1
-        leaves = [in_lanes(one, rows, how["lanes"], operand) for operand, one in enumerate(args[:-1])]
+        rows = len(pop) if any(arg.each for arg in args[:-1]) else 1
+        leaves = [in_lanes(arg, rows, how["lanes"], operand) for operand, arg in enumerate(args[:-1])]
         row, log_p, picked = np.arange(len(pop)), pop.log_p, list[list[np.ndarray]]()
         for lane in range(math.prod(sizes)):
-            outcomes, mass = self._listed(equation, [one[:, lane] for one in leaves], rows)
+            outcomes, mass = self._listed(equation, [leaf[:, lane] for leaf in leaves], rows)
             of_row = row if rows > 1 else np.zeros(len(row), np.int64)
             table = mass[of_row]
             if real is not None:  # draws of ended lanes are discarded
@@ -71,8 +70,8 @@ class Forking(Interpreter):
                     equation, f"at most {self.rows} paths", f"{len(at)}, {size(len(at) * self.width)}",
                     "a smaller world, or a statistical audit", _TooMany,
                 )  # fmt: skip
-            picked = [[one[at] for one in lane_of] for lane_of in picked]
-            picked.append([one[of_row[at], place] for one in outcomes])
+            picked = [[leaf[at] for leaf in lane_of] for lane_of in picked]
+            picked.append([leaf[of_row[at], place] for leaf in outcomes])
             row, log_p = row[at], log_p[at] + table[at, place]
         self.forks += len(row)
         shapes = [var.aval for var in equation.outvars]
@@ -86,14 +85,14 @@ class Forking(Interpreter):
     def _listed(self, equation: Any, leaves: list[np.ndarray], rows: int) -> tuple[list[np.ndarray], np.ndarray]:
         """Outcomes ``[rows, o, ...]`` and log masses ``float64[rows, o]`` of the law in each row."""
         tree = equation.params["law"]
-        spot = (tree, tuple((one.shape[1:], one.dtype) for one in leaves))
+        spot = (tree, tuple((leaf.shape[1:], leaf.dtype) for leaf in leaves))
         if spot not in self._supports:
             # a law without leaves is the same for all rows
-            support = lambda *own: _support(tree.unflatten(own), self.outcomes, equation)  # noqa: E731
-            alone = lambda: jax.tree.map(lambda one: one[None], support())  # noqa: E731
+            support = lambda *operands: _support(tree.unflatten(operands), self.outcomes, equation)  # noqa: E731
+            alone = lambda: jax.tree.map(lambda leaf: leaf[None], support())  # noqa: E731
             self._supports[spot] = jax.jit(jax.vmap(support) if leaves else alone)
         size = padded(rows)
-        outcomes, mass = self._supports[spot](*(filled(Value(one, True), size) for one in leaves))
+        outcomes, mass = self._supports[spot](*(filled(Value(leaf, True), size) for leaf in leaves))
         mass = np.asarray(mass, np.float64)[:rows]
         total = logsumexp(mass, axis=1)
         if not np.all(np.abs(total) <= MASS_TOLERANCE):
@@ -105,7 +104,7 @@ class Forking(Interpreter):
                     "check its support: it lists each possible outcome once, with its mass",
                 ), InputError,
             )  # fmt: skip
-        return [np.asarray(one)[:rows] for one in jax.tree.leaves(outcomes)], mass
+        return [np.asarray(leaf)[:rows] for leaf in jax.tree.leaves(outcomes)], mass
 
 
 def mass_advice(law: Any, off: float, otherwise: str) -> str:
@@ -126,26 +125,26 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
     if not isinstance(law, Law):
         advice = "inherit from it, and implement support"
         refuse(equation, "draws from subclasses of dpjax.laws.Law", type(law).__name__, advice, InputError)
-    if (found := law.support(limit)) is None:
+    if (atoms := law.support(limit)) is None:
         refuse(
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
             "a smaller world, a law with few outcomes, or a statistical audit",
         )  # fmt: skip
-    if not (hasattr(found, "outcomes") and hasattr(found, "log_mass")):
+    if not isinstance(atoms, Support):
         refuse(
-            equation, f"a support of {type(law).__name__} that is a dpjax.laws.Support, or None", type(found).__name__,
+            equation, f"a support of {type(law).__name__} that is a dpjax.laws.Support, or None", type(atoms).__name__,
             "return dpjax.laws.Support(outcomes, log_mass)", InputError,
         )  # fmt: skip
     sample = getattr(law, equation.params["method"])
     tree: Any = jax.tree.structure(jax.eval_shape(sample, jax.eval_shape(lambda: keys.root(0))))
-    shapes = [(found.log_mass.shape + one.shape, one.dtype) for one in equation.params["jaxpr"].out_avals]
-    drawn, listed = tree.unflatten(shapes), jax.tree.map(lambda one: (one.shape, one.dtype), found.outcomes)
+    shapes = [(atoms.log_mass.shape + aval.shape, aval.dtype) for aval in equation.params["jaxpr"].out_avals]
+    drawn, listed = tree.unflatten(shapes), jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), atoms.outcomes)
     if str(drawn) != str(listed):
         refuse(
             equation, f"a support of {type(law).__name__} whose outcomes are what its sampler returns, {drawn}",
             str(listed), "list them in the sampler's types, shapes and tree", InputError,
         )  # fmt: skip
-    return found.outcomes, found.log_mass
+    return atoms.outcomes, atoms.log_mass
 
 
 def exact_table(run: Run, databases: Any, plan: Any) -> np.ndarray:
@@ -224,17 +223,17 @@ def _program(run: Run, databases: Any, plan: Any) -> tuple[Any, Forking, Any]:
 def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wide: bool) -> tuple[Any, Forking, Any]:
     try:
         with jax.enable_x64(wide):
-            one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
+            data = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
             numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
-            made, shapes = jax.make_jaxpr(run, return_shape=True)(jax.eval_shape(lambda: keys.root(0)), one, numbers)
+            made, shapes = jax.make_jaxpr(run, return_shape=True)(jax.eval_shape(lambda: keys.root(0)), data, numbers)
             code = lowered(made)
             return checked(code), Forking(width=widest(code)), shapes
     except InputError:
         raise
     except checks.RAISED as error:  # user code may raise anything
         if not (wide and isinstance(error, TypeError | ValueError)):
-            given = f"{type(error).__name__}: {error}"
-            raise InputError("target", "a jittable function (key, data, plan)", given, "run it by hand") from error
+            message = f"{type(error).__name__}: {error}"
+            raise InputError("target", "a jittable function (key, data, plan)", message, "run it by hand") from error
         narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
         _traced(run, databases, like, plan, narrow, False)  # raises if the float64 plan is not the cause
         raise InputError(
@@ -257,7 +256,7 @@ def _in_chunks(
         halves = [([leaf[: count // 2] for leaf in leaves], 0), ([leaf[count // 2 :] for leaf in leaves], count // 2)]
         parts = [_in_chunks(interpreter, code, key, half, plan, first + begin) for half, begin in halves]
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
-    raw = output_bytes([one.rows(len(pop)) for one in out], (len(pop),))
+    raw = output_bytes([value.rows(len(pop)) for value in out], (len(pop),))
     return pop.at + first, pop.log_p, raw
 
 

@@ -61,45 +61,45 @@ def checked(code: ClosedJaxpr) -> ClosedJaxpr:
         raise NotListable("a constant of the target", _ONE_KEY, "another key", "split the given key")
     if not code.out_avals:
         raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
-    if any(is_key(one) for one in code.out_avals):
+    if any(is_key(aval) for aval in code.out_avals):
         raise InputError("target", "outputs that are numbers", "a random key among them", "do not return keys")
     return code
 
 
 def _brings_key(jaxpr: Jaxpr) -> bool:
-    inside = (inner for one in jaxpr.eqns for inner in _inner(one))
+    inside = (inner for equation in jaxpr.eqns for inner in _inner(equation))
     return any(is_key(var.aval) for var in jaxpr.constvars) or any(map(_brings_key, inside))
 
 
 def draws_in(jaxpr: Jaxpr) -> bool:
     """Whether the jaxpr contains a draw, also in nested jaxprs."""
-    return any(one.primitive.name == DRAW for one, _ in _walk(jaxpr, ""))
+    return any(equation.primitive.name == DRAW for equation, _ in _walk(jaxpr, ""))
 
 
 def random_bits_outside(run: Callable, *arguments: Any) -> list[str]:
     """Equations of ``run(*arguments)``, with their lines, that draw random bits without a declared law, in order."""
-    found = _walk(lowered(jax.make_jaxpr(run)(*arguments)).jaxpr, "")
-    return [f"{one.primitive.name}{where}" for one, where in found if one.primitive.name in _RANDOM]
+    equations = _walk(lowered(jax.make_jaxpr(run)(*arguments)).jaxpr, "")
+    return [f"{equation.primitive.name}{where}" for equation, where in equations if equation.primitive.name in _RANDOM]
 
 
 def _walk(jaxpr: Jaxpr, around: str) -> Iterator[tuple[Any, str]]:
     """Equations in program order, including nested ones, with their source lines; draws are not entered."""
-    for one in jaxpr.eqns:
-        own = source_info_util.summarize(one.source_info)
-        where = f" at {own}" if own and "unknown" not in own else around
-        yield one, where
-        if one.primitive.name != DRAW:
-            for inner in _inner(one):
+    for equation in jaxpr.eqns:
+        source = source_info_util.summarize(equation.source_info)
+        where = f" at {source}" if source and "unknown" not in source else around
+        yield equation, where
+        if equation.primitive.name != DRAW:
+            for inner in _inner(equation):
                 yield from _walk(inner, where)
 
 
 def _inner(equation: Any) -> list[Jaxpr]:
-    found = []
+    jaxprs = []
     for value in equation.params.values():
         for part in value if isinstance(value, tuple | list) else (value,):
             if hasattr(part, "eqns") or hasattr(part, "jaxpr"):
-                found.append(closed(part).jaxpr)
-    return found
+                jaxprs.append(closed(part).jaxpr)
+    return jaxprs
 
 
 def closed(jaxpr: Any) -> ClosedJaxpr:
@@ -119,19 +119,19 @@ class Straight:
 
     def compiled(self, each: tuple[bool, ...]) -> tuple[Callable, list[bool]]:
         """A function on host values, some with one entry per row; the ``derives`` are the last outputs."""
-        varied = {var for var, one in zip(self.inputs, each, strict=True) if one}
-        for one in self.code.jaxpr.eqns:
-            if any(not isinstance(var, Literal) and var in varied for var in one.invars):
-                varied.update(one.outvars)
+        varied = {var for var, per_row in zip(self.inputs, each, strict=True) if per_row}
+        for equation in self.code.jaxpr.eqns:
+            if any(not isinstance(var, Literal) and var in varied for var in equation.invars):
+                varied.update(equation.outvars)
         made = [var in varied for var in (*self.outputs, *self.derives)]
 
         def call(*words: Any) -> list:
-            arguments = [given(one, var.aval) for one, var in zip(words, self.inputs, strict=True)]
-            return [jax.random.key_data(one) if is_key(one) else one for one in jaxpr_as_fun(self.code)(*arguments)]
+            arguments = [given(array, var.aval) for array, var in zip(words, self.inputs, strict=True)]
+            return [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in jaxpr_as_fun(self.code)(*arguments)]
 
         if any(each):
-            axes = tuple(0 if one else None for one in each)
-            return jax.jit(jax.vmap(call, axes, [0 if one else None for one in made])), made
+            axes = tuple(0 if per_row else None for per_row in each)
+            return jax.jit(jax.vmap(call, axes, [0 if per_row else None for per_row in made])), made
         return jax.jit(call), made
 
 
@@ -161,24 +161,24 @@ class Pieces:
         def read(var: Any) -> Any:
             return var if isinstance(var, Literal) else names.get(var, var)
 
-        for one in jaxpr.eqns:
-            inputs = [read(var) for var in one.invars]
-            called = _CALLS.get(one.primitive.name)
-            if called and self._seen(one):
-                inner = closed(one.params[called])
-                own = dict(zip(inner.jaxpr.invars, inputs, strict=True))
-                self._keep(inner, own)
-                names.update(zip(one.outvars, self._flat(inner.jaxpr, own), strict=True))
+        for equation in jaxpr.eqns:
+            inputs = [read(var) for var in equation.invars]
+            called = _CALLS.get(equation.primitive.name)
+            if called and self._seen(equation):
+                inner = closed(equation.params[called])
+                bindings = dict(zip(inner.jaxpr.invars, inputs, strict=True))
+                self._keep(inner, bindings)
+                names.update(zip(equation.outvars, self._flat(inner.jaxpr, bindings), strict=True))
             else:
-                fresh = [Var(var.aval) for var in one.outvars]
-                names.update(zip(one.outvars, fresh, strict=True))
-                self._equations.append(one.replace(invars=inputs, outvars=fresh))
+                fresh = [Var(var.aval) for var in equation.outvars]
+                names.update(zip(equation.outvars, fresh, strict=True))
+                self._equations.append(equation.replace(invars=inputs, outvars=fresh))
         return [read(var) for var in jaxpr.outvars]
 
     def _seen(self, equation: Any) -> bool:
         """Whether an equation contains a stop, or a key that other keys are derived from."""
         wanted = self.stops | _DERIVES
-        return any(one.primitive.name in wanted for inner in _inner(equation) for one, _ in _walk(inner, ""))
+        return any(nested.primitive.name in wanted for inner in _inner(equation) for nested, _ in _walk(inner, ""))
 
     def _alone(self, equation: Any) -> bool:
         name = equation.primitive.name
@@ -186,7 +186,7 @@ class Pieces:
             return True
         if name not in _LOOPS and name not in _CALLS:
             if name not in _DERIVES and any(
-                one.primitive.name in self.stops for inner in _inner(equation) for one, _ in _walk(inner, "")
+                nested.primitive.name in self.stops for inner in _inner(equation) for nested, _ in _walk(inner, "")
             ):
                 places = sorted(_LOOPS | _CALLS.keys())
                 refuse(equation, f"draws inside {places}", f"one inside {name}", "take the draw out of it")
@@ -196,37 +196,37 @@ class Pieces:
     def _parts(self) -> list:
         parts: list[Any] = []
         run: list[Any] = []
-        for one in self._equations:
-            if self._alone(one):
-                parts += [run, one] if run else [one]
+        for equation in self._equations:
+            if self._alone(equation):
+                parts += [run, equation] if run else [equation]
                 run = []
             else:
-                _check(one)
-                run.append(one)
+                _check(equation)
+                run.append(equation)
         parts += [run] if run else []
         self.last = dict[Var, int]()
         for number, part in enumerate(parts):
-            for one in part if isinstance(part, list) else [part]:
-                self.last.update((var, number) for var in one.invars if not isinstance(var, Literal))
+            for equation in part if isinstance(part, list) else [part]:
+                self.last.update((var, number) for var in equation.invars if not isinstance(var, Literal))
         self.last.update((var, len(parts)) for var in self.outputs if not isinstance(var, Literal))
         return [self._straight(part, i) if isinstance(part, list) else part for i, part in enumerate(parts)]
 
     def _straight(self, run: list, number: int) -> Straight:
-        bound = {var for one in run for var in one.outvars}
-        read = dict.fromkeys(var for one in run for var in one.invars if not isinstance(var, Literal))
+        bound = {var for equation in run for var in equation.outvars}
+        read = dict.fromkeys(var for equation in run for var in equation.invars if not isinstance(var, Literal))
         inputs = tuple(var for var in read if var not in bound)
-        outputs = tuple(var for one in run for var in one.outvars if self.last.get(var, -1) > number)
-        derives = tuple(dict.fromkeys(one.invars[0] for one in run if one.primitive.name in _DERIVES))
+        outputs = tuple(var for equation in run for var in equation.outvars if self.last.get(var, -1) > number)
+        derives = tuple(dict.fromkeys(equation.invars[0] for equation in run if equation.primitive.name in _DERIVES))
         jaxpr = Jaxpr((), inputs, (*outputs, *derives), run, debug_info=self._debug)
         return Straight(ClosedJaxpr(jaxpr, ()), inputs, outputs, derives, run[0])
 
 
 def _check(equation: Any) -> None:
     """Refuses equations that a straight-line piece must not contain."""
-    own = source_info_util.summarize(equation.source_info)
-    inner = [pair for jaxpr in _inner(equation) for pair in _walk(jaxpr, f" at {own}")]
-    for one, where in [(equation, f" at {own}"), *inner]:
-        name = one.primitive.name
+    source = source_info_util.summarize(equation.source_info)
+    inner = [pair for jaxpr in _inner(equation) for pair in _walk(jaxpr, f" at {source}")]
+    for part, where in [(equation, f" at {source}"), *inner]:
+        name = part.primitive.name
         if name in _RANDOM:
             raise NotListable(
                 f"{name}{where}", "finite laws only, which an exact audit lists", "random bits of another law",

@@ -62,8 +62,8 @@ class Population:
 
     def behind(self, fresh: "Population") -> "Population":
         """The rows of ``fresh``, at the end of a piece, relative to the population that entered this one."""
-        found = self.take(fresh.at)
-        return replace(found, log_p=found.log_p + fresh.log_p, history=fresh.history)
+        rows = self.take(fresh.at)
+        return replace(rows, log_p=rows.log_p + fresh.log_p, history=fresh.history)
 
     @staticmethod
     def joined(parts: Sequence["Population"]) -> "Population":

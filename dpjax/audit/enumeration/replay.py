@@ -59,27 +59,27 @@ class Replaying(Interpreter):
         number = len(self.found.draws)
         drawn = self.answers[number] if number < len(self.answers) else self._sampled(equation, args)
         shapes = [var.aval for var in equation.outvars]
-        if [one.shape for one in drawn] != [one.shape for one in shapes]:
+        if [array.shape for array in drawn] != [array.shape for array in shapes]:
             refuse(equation, "the draws of the first run", "another one", "audit it statistically", InputError)
         self.found.draws.append(drawn)
-        return [Value(one, False) for one in drawn], pop
+        return [Value(array, False) for array in drawn], pop
 
     def _sampled(self, equation: Any, args: list[Value]) -> list[np.ndarray]:
         if id(equation) not in self._samplers:
             like = [var.aval for var in equation.invars]
 
             def call(*words: Any) -> list:
-                operands = [given(one, aval) for one, aval in zip(words, like, strict=True)]
+                operands = [given(value, aval) for value, aval in zip(words, like, strict=True)]
                 return draw_p.bind(*operands, **equation.params)
 
             self._samplers[id(equation)] = equation, jax.jit(call)
-        return [np.asarray(one) for one in self._samplers[id(equation)][1](*(_only(one) for one in args))]
+        return [np.asarray(value) for value in self._samplers[id(equation)][1](*(_only(value) for value in args))]
 
     def asked(self, equation: Any, value: Value) -> None:
         """Records one query per lane."""
         how, x = equation.params, _only(value)
-        for one in x.reshape(-1, *x.shape[how["lanes"] :]):
-            self.found.questions.append((how["mechanism"], how["sensitivity"], how["norm"], one))
+        for query in x.reshape(-1, *x.shape[how["lanes"] :]):
+            self.found.questions.append((how["mechanism"], how["sensitivity"], how["norm"], query))
 
     def turned(self, equation: Any, way: np.ndarray) -> None:
         """Records branches and turns of loops."""
@@ -108,11 +108,11 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
     if not pairs:
         raise InputError("target", "neighboring databases to compare", "none", "give the target some pairs")
     plan = target.plan(privacy)
-    found, work = [], Work(watch, len(pairs), "pairs")
+    changes, work = [], Work(watch, len(pairs), "pairs")
     for pair in pairs:
-        found.append((difference(target, pair, plan, seed), pair))
+        changes.append((difference(target, pair, plan, seed), pair))
         work.did(1)
-    (ratio, what, questions), pair = max(found, key=lambda entry: entry[0][0])
+    (ratio, what, questions), pair = max(changes, key=lambda entry: entry[0][0])
     evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s), not their noise; at most, {what}"
     return Report(
         target.name, target.calibration, claim, "replay", evidence, claim.epsilon * ratio, claim.delta, 1.0,
@@ -131,8 +131,8 @@ def difference(target: Target, pair: Pair, plan: Any, seed: int) -> tuple[float,
     if first.turns != second.turns or len(first.questions) != len(second.questions):
         return float("inf"), "loops or branches went other ways", len(first.questions)
     worst, where = 0.0, "nothing moved"
-    for (name, sensitivity, norm, one), (*_, other) in zip(first.questions, second.questions, strict=True):
-        total = _MOVED[norm](one, other)
+    for (name, sensitivity, norm, left), (*_, right) in zip(first.questions, second.questions, strict=True):
+        total = _MOVED[norm](left, right)
         if total / sensitivity > worst:
             worst, where = total / sensitivity, f"{name} moved by {total:g} of {sensitivity:g}"
     return worst, where, len(first.questions)
@@ -171,12 +171,12 @@ def _score(pieces: list[tuple[int, int, int]], element: int) -> float:
 
 def _after_sorting(norm: Callable[[np.ndarray, np.ndarray], float]) -> Callable[[np.ndarray, np.ndarray], float]:
     """Sorting minimizes the distance over all matchings of slots, so the result is a lower bound on the change."""
-    return lambda one, other: norm(np.sort(one), np.sort(other))
+    return lambda first, second: norm(np.sort(first), np.sort(second))
 
 
 _MOVED = {
     "largest": _largest, "sum": _sum, "sorted": _after_sorting(_largest), "sorted sum": _after_sorting(_sum),
-    "euclidean": lambda one, other: float(np.linalg.norm(one.astype(np.float64) - other.astype(np.float64))),
+    "euclidean": lambda first, second: float(np.linalg.norm(first.astype(np.float64) - second.astype(np.float64))),
     "pieces": _pieces,
 }  # fmt: skip
 
@@ -185,6 +185,6 @@ def traces(run: Callable, key: Any, first: Any, second: Any, plan: Any) -> tuple
     """The traces of ``run(key, database, plan)`` on two databases; draws on the second repeat those on the first."""
     code = checked(lowered(jax.make_jaxpr(run)(key, first, plan)))
     interpreter = Replaying()
-    values = lambda database: [Value(on_host(one), False) for one in jax.tree.leaves((key, database, plan))]  # noqa: E731
-    found = interpreter.trace(code, values(first))
-    return found, interpreter.trace(code, values(second), found.draws)
+    values = lambda database: [Value(on_host(leaf), False) for leaf in jax.tree.leaves((key, database, plan))]  # noqa: E731
+    trace = interpreter.trace(code, values(first))
+    return trace, interpreter.trace(code, values(second), trace.draws)

@@ -30,11 +30,11 @@ class Raised:
 
     def fault(self) -> InputError:
         """The error as one that the person has to correct, where it says nothing about the databases."""
-        given = f"{type(self.error).__name__}: {self.error}, with the seed {self.seed}"
+        message = f"{type(self.error).__name__}: {self.error}, with the seed {self.seed}"
         advice = 'call it once by hand; a function (database, key) of JAX needs randomness="key"'
-        found = InputError("function", "(database, seed) -> an output", given, advice)
-        found.__cause__ = self.error
-        return found
+        fault = InputError("function", "(database, seed) -> an output", message, advice)
+        fault.__cause__ = self.error
+        return fault
 
 
 @dataclasses.dataclass
@@ -69,8 +69,8 @@ class _Parts:
         elif isinstance(value, list | tuple) and not {*map(type, value)} <= _PLAIN:
             self._all(name, "sequence", [(f"{name}[{place}]", part) for place, part in enumerate(value)])
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            own = [(f"{name}.{one.name}", getattr(value, one.name)) for one in dataclasses.fields(value)]
-            self._all(name, type(value).__name__, own)
+            members = [(f"{name}.{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
+            self._all(name, type(value).__name__, members)
         else:
             self._array(name, np.asarray(value), value)
 
@@ -101,8 +101,8 @@ class _Parts:
 
     def _all(self, name: str, kind: str, parts: Sequence[tuple[str, Any]]) -> None:
         self.form.append(f"{name}: {kind} of {len(parts)}")
-        for own, part in parts:
-            self.add(own, part)
+        for part_name, part in parts:
+            self.add(part_name, part)
 
     @staticmethod
     def _index(name: str, value: Any) -> list[tuple[str, Any]]:
@@ -120,20 +120,20 @@ class Encoding:
     """
 
     def __init__(self, examples: Sequence[Any], bitwise: bool = False):
-        found = [_parts(one) for one in examples]
-        forms = [one.form for one in found]
-        usual = max(found, key=lambda one: (bool(one.numbers), forms.count(one.form)))
+        parts = [_parts(entry) for entry in examples]
+        forms = [entry.form for entry in parts]
+        usual = max(parts, key=lambda entry: (bool(entry.numbers), forms.count(entry.form)))
         self.form, self.bitwise = usual.form, bitwise
-        self._shape = np.shape(next(example for example, one in zip(examples, found, strict=True) if one is usual))
-        regular = [one for one in found if one.form == usual.form]
-        counts = Counter(word for one in regular for word in one.words)
+        self._shape = np.shape(next(example for example, entry in zip(examples, parts, strict=True) if entry is usual))
+        regular = [entry for entry in parts if entry.form == usual.form]
+        counts = Counter(word for entry in regular for word in entry.words)
         self._words = [word for word, _ in counts.most_common(_WORDS)]
         most = MOST_NUMBERS - len(self._words)
         names = usual.names[:most]
         self.whole = len(names) == sum(part.size for part in usual.numbers) and not usual.words
         if not names and not self._words:  # at least one number, of no meaning
             names = ["output"]
-        self._center = _center(np.stack([_joined(one.numbers)[: len(names)] for one in regular]), len(names))
+        self._center = _center(np.stack([_joined(entry.numbers)[: len(names)] for entry in regular]), len(names))
         if bitwise:
             names = [*names, *(LOW_BITS + name for name in names)][:most]
         conditions = [f"{name} is {word}" for name, word in self._words]
@@ -175,19 +175,19 @@ class Encoding:
             if rows.shape[1] == 1:
                 self._label_numbers(codes, rows[:, 0])
             return codes, self._numbers(rows)
-        found = []
+        entries = []
         for output in outputs:
             parts = _parts(output)
             row, regular = _joined(parts.numbers), parts.form == self.form
             seed = np.uint64(0) if regular and not parts.words else _seed(parts, regular)
             code = int(_codes(row[None], seed)[0])
             known = regular and (row.size or self._words)
-            found.append((code, self._numbers(row[None], parts.words)[0] if known else self._none()))
+            entries.append((code, self._numbers(row[None], parts.words)[0] if known else self._none()))
             if parts.words or not regular:
                 self._label(code, output)
             if isinstance(output, Raised):
                 self.raised.setdefault(type(output.error).__name__, output)
-        return np.array([code for code, _ in found], np.uint32), np.stack([numbers for _, numbers in found])
+        return np.array([code for code, _ in entries], np.uint32), np.stack([numbers for _, numbers in entries])
 
     @property
     def in_arrays(self) -> bool:
@@ -222,17 +222,17 @@ class Encoding:
         """``float32[t, f]``: centered in float64 and rounded; 1 for each word that rows have. See `events.ordered`."""
         first = rows[:, : len(self._center)]
         near = np.clip(first - self._center, -INFINITE, INFINITE)
-        found = np.where(np.isnan(near), np.inf, near).astype(np.float32)
+        centered = np.where(np.isnan(near), np.inf, near).astype(np.float32)
         if self.bitwise:
-            found = np.concatenate([found, _low_zeros(first.astype(np.float64))], axis=1)
+            centered = np.concatenate([centered, _low_zeros(first.astype(np.float64))], axis=1)
         has = np.array([[word in words for word in self._words]] * len(rows), np.float32).reshape(len(rows), -1)
-        return np.concatenate([found[:, : len(self.naming.names) - len(self._words)], has], axis=1)
+        return np.concatenate([centered[:, : len(self.naming.names) - len(self._words)], has], axis=1)
 
 
 def _parts(output: Any) -> _Parts:
-    found = _Parts()
-    found.add("output", output)
-    return found
+    parts = _Parts()
+    parts.add("output", output)
+    return parts
 
 
 def as_outputs(name: str, outputs: Any) -> Any:
@@ -257,15 +257,15 @@ def _as_array(outputs: Sequence[Any]) -> np.ndarray | None:
     kinds = {*map(type, outputs)}
     if not kinds <= _PLAIN and kinds != {np.ndarray}:
         return None
-    if np.ndarray in kinds and len({(one.shape, one.dtype.kind in "biuf") for one in outputs}) > 1:
+    if np.ndarray in kinds and len({(value.shape, value.dtype.kind in "biuf") for value in outputs}) > 1:
         return None
     try:
-        found = np.asarray(outputs)
+        array = np.asarray(outputs)
     except OverflowError:
         return None
-    if found.dtype.kind == "f" and int in kinds and any(abs(one) > 2**53 for one in outputs if type(one) is int):
+    if array.dtype.kind == "f" and int in kinds and any(abs(value) > 2**53 for value in outputs if type(value) is int):
         return None
-    return found if found.dtype.kind in "biuf" and found.size else None
+    return array if array.dtype.kind in "biuf" and array.size else None
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:

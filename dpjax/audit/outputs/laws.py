@@ -24,7 +24,7 @@ def of_samples(events: Sequence[Event], naming: Naming, sides: tuple[Features, F
     if event.kind == "cells":
         codes, names = np.asarray(event.codes), naming.every(event)
         masses = [np.array([np.mean(np.asarray(side.code) == code) for code in codes]) for side in sides]
-        return _listed(names, masses[0], masses[1], in_one([one.cells()[0] for one in events]))
+        return _listed(names, masses[0], masses[1], in_one([variant.cells()[0] for variant in events]))
     scores = [np.asarray(score(event, side), np.float64) for side in sides]
     both, threshold = np.concatenate(scores), float(event.threshold)
     finite = both[np.isfinite(both)]
@@ -35,7 +35,7 @@ def of_samples(events: Sequence[Event], naming: Naming, sides: tuple[Features, F
     low = threshold - np.ceil((threshold - low) / width) * width if np.isfinite(threshold) else low
     edges = low + width * np.arange(_BINS + 2)
     middle = edges[:-1] + width / 2
-    inside = in_one([(middle >= float(one.threshold)) ^ bool(one.complement) for one in events])
+    inside = in_one([(middle >= float(variant.threshold)) ^ bool(variant.complement) for variant in events])
     shift, axis = 0.0, "stated score" if event.kind == "stated" else "classifier's log-odds"
     if event.kind == "coordinate":
         shift, axis = float(naming.center[event.coordinate]), naming.names[event.coordinate]
@@ -71,12 +71,12 @@ def _listed(names: list[str], first: np.ndarray, second: np.ndarray, inside: np.
     order = np.lexsort((-(first + second), ~inside))
     kept, rest = order[:_BARS], order[_BARS:]
     parts = {"first": first[kept].tolist(), "second": second[kept].tolist(), "inside": inside[kept].tolist()}
-    found = {"axis": "output", "outcomes": [names[at] for at in kept], **parts}
+    laws = {"axis": "output", "outcomes": [names[at] for at in kept], **parts}
     for of_event in (True, False):
         left = rest[inside[rest] == of_event]
         if len(left):
-            found["outcomes"].append(f"{len(left)} others")
-            found["first"].append(float(first[left].sum()))
-            found["second"].append(float(second[left].sum()))
-            found["inside"].append(of_event)
-    return found
+            laws["outcomes"].append(f"{len(left)} others")
+            laws["first"].append(float(first[left].sum()))
+            laws["second"].append(float(second[left].sum()))
+            laws["inside"].append(of_event)
+    return laws

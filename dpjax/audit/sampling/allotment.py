@@ -36,15 +36,15 @@ def allotted(stated: tuple[Question, int] | None, chosen: Sequence[tuple[Questio
     """
     shares = [Fraction(1)] if len(chosen) == 1 else [MAIN, 1 - MAIN]
     rest = Fraction(1) if stated is None else 1 - MAIN
-    found = [Posed(question, pair, rest * share) for (question, pair), share in zip(chosen, shares, strict=True)]
-    return found if stated is None else [Posed(*stated, MAIN, stated=True), *found]
+    tests = [Posed(question, pair, rest * share) for (question, pair), share in zip(chosen, shares, strict=True)]
+    return tests if stated is None else [Posed(*stated, MAIN, stated=True), *tests]
 
 
 def corrections(tests: Sequence[Posed]) -> str:
     """How the level is divided, in words."""
     if len(tests) == 1:
         return "none: one test at the whole level"
-    parts = [f"{one.share} of it for {'the stated event' if one.stated else 'a chosen one'}" for one in tests]
+    parts = [f"{test.share} of it for {'the stated event' if test.stated else 'a chosen one'}" for test in tests]
     return f"{len(tests)} tests share the level: {', '.join(parts)}"
 
 
@@ -70,7 +70,7 @@ class Sizes:
         """(training runs, fresh runs) that count on each database: fresh ones alone, or all trials if ``stated``."""
         if not stated:
             return [(0, fresh) for fresh in self.fresh]
-        every = [one + other for one, other in zip(self.training, self.fresh, strict=True)]
+        every = [early + late for early, late in zip(self.training, self.fresh, strict=True)]
         return [(min(self.trained, count), max(0, count - self.trained)) for count in every]
 
 
@@ -91,15 +91,15 @@ def answered(
     ``tile`` of them a side.
     """
     counts = [np.zeros((2, 4), np.int64) for _ in asked]
-    for count, limit, one in zip(counts, limits, asked, strict=True):
-        if one.stated and trained is not None:
+    for count, limit, posed in zip(counts, limits, asked, strict=True):
+        if posed.stated and trained is not None:
             count += [tally(marks[:most]) for marks, (most, _) in zip(trained, limit, strict=True)]
-    for first, found in zip(range(0, 1 << 62, tile), tiles, strict=False):
-        for count, limit, marks in zip(counts, limits, found, strict=True):
+    for first, tile_marks in zip(range(0, 1 << 62, tile), tiles, strict=False):
+        for count, limit, marks in zip(counts, limits, tile_marks, strict=True):
             count += [tally(side[: max(0, most - first)]) for side, (_, most) in zip(marks, limit, strict=True)]
     return [
-        (one.question.tested(count[0], count[1], claim, level * float(one.share)), int(count.sum()) // 2)
-        for one, count in zip(asked, counts, strict=True)
+        (posed.question.tested(count[0], count[1], claim, level * float(posed.share)), int(count.sum()) // 2)
+        for posed, count in zip(asked, counts, strict=True)
     ]
 
 

@@ -48,14 +48,14 @@ def choose(first: Features, second: Features, aim: Aim, guesses: bool = True) ->
     halves = slice(half), slice(half, None)
     fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)
     units = np.eye(count, dtype=np.float32)[:, :, None] * np.array([0, 1, 0], np.float32)
-    found = [(by_numbers(unit, "coordinate"), sides) for unit in units]
+    candidates = [(by_numbers(unit, "coordinate"), sides) for unit in units]
     few = len(only) <= _FEW_CELLS
     cells = _fit_cells(sides if few else fitted)
     if cells is not None:
-        found.append((cells, sides if few else held))
+        candidates.append((cells, sides if few else held))
     if count > 1:
-        found.append((_fit_classifier(fitted), held))
-    return best([question for event, trials in found for question in questions(event, trials, aim, guesses)])
+        candidates.append((_fit_classifier(fitted), held))
+    return best([question for event, trials in candidates for question in questions(event, trials, aim, guesses)])
 
 
 def best(options: Sequence[Question]) -> tuple[Question, Question]:
@@ -71,13 +71,13 @@ def questions(event: Event, sides: Sequence[Features], aim: Aim, guesses: bool =
     def at(one: Threshold) -> Event:
         return replace(event, threshold=one.value, complement=one.complement)
 
-    found: list[Question] = []
+    candidates: list[Question] = []
     for one in _of_events(*scores, aim):
-        found.append(_judged(Ratio(at(one), bool(one.swapped), (0.0, 0.0)), sides, aim, (promise, excess)))
+        candidates.append(_judged(Ratio(at(one), bool(one.swapped), (0.0, 0.0)), sides, aim, (promise, excess)))
     for one, other in _of_guesses(*scores, aim) if guesses else ():
         rule = Guess(at(one), at(other), (0.0, 0.0))
-        found.append(_judged(rule, sides, aim, (promise_of_guesses, excess_of_guesses)))
-    return found
+        candidates.append(_judged(rule, sides, aim, (promise_of_guesses, excess_of_guesses)))
+    return candidates
 
 
 def _judged(question: Any, sides: Sequence[Features], aim: Aim, merits: tuple[Callable, Callable]) -> Any:
@@ -85,8 +85,8 @@ def _judged(question: Any, sides: Sequence[Features], aim: Aim, merits: tuple[Ca
     counts = [tally(np.asarray(marks(question.events, side))) for side in sides]
     trained = int(counts[0].sum())
     likely, other = (float(part) for part in question.shares(*counts))
-    found = _merits(np.float32(likely), np.float32(other), aim, trained, *merits)
-    return replace(question, merits=tuple(float(merit) for merit in found))
+    estimates = _merits(np.float32(likely), np.float32(other), aim, trained, *merits)
+    return replace(question, merits=tuple(float(merit) for merit in estimates))
 
 
 @functools.partial(jax.jit, static_argnums=(3, 4, 5))

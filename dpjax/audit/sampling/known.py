@@ -39,12 +39,12 @@ class KnownLaw(Known):
 
     def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
         """See `Known`; 0 where both densities are 0."""
-        one, other = (self.law(data, plan).log_prob(output) for data in (first, second))
-        if jnp.shape(one) or jnp.shape(other):
-            shapes = f"shape {list(jnp.shape(one))}"
+        log_p, log_q = (self.law(data, plan).log_prob(output) for data in (first, second))
+        if jnp.shape(log_p) or jnp.shape(log_q):
+            shapes = f"shape {list(jnp.shape(log_p))}"
             raise InputError("law", "one number as log_prob of an output", shapes, "add up those of independent parts")
         with jax.enable_x64(True):
-            ratio = jnp.where(one == other, 0.0, one.astype(jnp.float64) - other.astype(jnp.float64))
+            ratio = jnp.where(log_p == log_q, 0.0, log_p.astype(jnp.float64) - log_q.astype(jnp.float64))
             rounded = jnp.rint(jnp.clip(ratio, -_MOST, _MOST) * _GRID) / _GRID
             return jnp.where(jnp.isnan(rounded), 0.0, rounded).astype(jnp.float32)
 
@@ -98,10 +98,8 @@ class KnownEvent(Known):
     @staticmethod
     def _truth(found: Any) -> Any:
         if found.shape or found.dtype != np.bool_:
-            given = f"{found.dtype} of shape {list(found.shape)}"
-            raise InputError(
-                "event", "output -> bool[]", given, "compare numbers, and join parts by jnp.all or jnp.any"
-            )
+            kind = f"{found.dtype} of shape {list(found.shape)}"
+            raise InputError("event", "output -> bool[]", kind, "compare numbers, and join parts by jnp.all or jnp.any")
         return found
 
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:

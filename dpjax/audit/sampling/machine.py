@@ -85,7 +85,7 @@ class Machine:
 
     def outputs(self, pair: Pair, number: int) -> tuple[Features, Features]:
         """Training trials on both databases."""
-        found, both = [], self._databases(pair)
+        trials, both = [], self._databases(pair)
         of_sides = [keys.stream(self.root, f"{self.purpose} {number} {side}") for side in (0, 1)]
         if self.target.host:
             self.encodings[number] = self._encoding(of_sides, both)
@@ -97,12 +97,12 @@ class Machine:
                 seen = self._trained(_program, key, data, both, self.training, number)
                 if number == side == 0 and self.target.repeatable:
                     self._check_repeats(seen, key, data, both)
-            found.append(seen)
-        partial = any(np.isinf(side.numbers).any() for side in found)
+            trials.append(seen)
+        partial = any(np.isinf(side.numbers).any() for side in trials)
         self.namings[number] = replace(self.namings[number], partial=partial)
         if self.target.host:
-            self._remember(self.encodings[number], found)
-        return found[0], found[1]
+            self._remember(self.encodings[number], trials)
+        return trials[0], trials[1]
 
     def _encoding(self, of_sides: Sequence[Array], both: tuple[Any, Any]) -> Encoding:
         """From a few runs on both databases, which are those of the first trials of the training."""
@@ -124,8 +124,8 @@ class Machine:
 
     def said(self) -> dict[str, str]:
         """What the report says about outputs: exceptions of all runs, how outputs are read, what rounding does."""
-        raised = {name: one for encoding in self.encodings.values() for name, one in encoding.raised.items()}
-        words = [f"{name}: {one.error}, for example with the seed {one.seed}" for name, one in raised.items()]
+        raised = {name: fault for encoding in self.encodings.values() for name, fault in encoding.raised.items()}
+        words = [f"{name}: {fault.error}, for example with the seed {fault.seed}" for name, fault in raised.items()]
         return {**({"raised": "; ".join(words)} if words else {}), **self.remarks}
 
     def count(
@@ -146,8 +146,8 @@ class Machine:
                     [*self._chunks(_program, *side, first, stop, number)]
                     for side, stop in zip(sides, stops, strict=True)
                 ]
-                found = [[[marks(one.events, part) for part in parts] for parts in seen] for one in questions]
-            waiting.append(([max(0, stop - first) for stop in stops], found))
+                block = [[[marks(question.events, part) for part in parts] for parts in seen] for question in questions]
+            waiting.append(([max(0, stop - first) for stop in stops], block))
             if len(waiting) > 2 * len(jax.local_devices()):
                 yield self._marks(*waiting.pop(0))
         for tile in waiting:
@@ -161,7 +161,7 @@ class Machine:
         ]
         if not self.target.host:
             self.work.did(sum(counts))
-        return [(one, other) for one, other in tile]
+        return [(first, second) for first, second in tile]
 
     def _chunks(
         self, program: Any, key: Array, data: Any, both: Any, first: int, stop: int, number: int
@@ -173,25 +173,25 @@ class Machine:
                 yield _call(program, key, data, both, jnp.uint32(at), self.plan, **self.how)
 
     def _trained(self, program: Any, key: Array, data: Any, both: Any, count: int, number: int) -> Features:
-        found = []
+        blocks = []
         self.work.did(0)  # excludes earlier work from the time of a chunk
         chunks = self._chunks(program, key, data, both, 0, count, number)
         for at, chunk in zip(range(0, count, self.chunk), chunks, strict=True):
-            found.append(jax.tree.map(np.asarray, chunk))
+            blocks.append(jax.tree.map(np.asarray, chunk))
             if not self.target.host:
                 self.work.did(min(self.chunk, count - at))
-        return jax.tree.map(lambda *parts: np.concatenate(parts)[:count], *found)
+        return jax.tree.map(lambda *parts: np.concatenate(parts)[:count], *blocks)
 
     def _on_host(self, key: Array, data: Any, both: Any, first: int, stop: int, encoding: Encoding) -> Features:
         """Runs trials first, ..., stop - 1 in slices; the slicing does not affect the outputs."""
         assert self.target.host is not None
         trials, known = np.arange(first, first + self.chunk, dtype=np.uint32), self.target.known
-        words, found, usual, at = np.asarray(_words(key, trials))[: stop - first], [], [], 0
+        words, blocks, usual, at = np.asarray(_words(key, trials))[: stop - first], [], [], 0
         scores = np.zeros(self.chunk, np.float32)
         while at < len(words):
             begin, part = time.perf_counter(), words[at : at + self._slice]
             outputs = _called(self.target.host, part, data, self.plan)
-            found.append(encoding.read(outputs))
+            blocks.append(encoding.read(outputs))
             if known is not None and encoding.in_arrays:
                 rows, arrays = encoding.usual(outputs)
                 usual.append((at + rows, arrays))
@@ -201,7 +201,7 @@ class Machine:
             self._slice = max(1, min(4 * self._slice, int(len(part) * _SECONDS / seconds)))
             self.work.did(len(part))
             at += len(part)
-        code, numbers = (_padded(np.concatenate(parts), self.chunk) for parts in zip(*found, strict=True))
+        code, numbers = (_padded(np.concatenate(parts), self.chunk) for parts in zip(*blocks, strict=True))
         if known is not None and usual:
             scores = self._scores(usual, both, known)
         return jax.tree.map(jnp.asarray, Features(code, numbers, None if known is None else scores))  # type: ignore[arg-type]
@@ -209,11 +209,11 @@ class Machine:
     def _scores(self, usual: Sequence[tuple[np.ndarray, np.ndarray]], both: Any, known: Known) -> np.ndarray:
         """Scores of a chunk that were stated in advance; 0 for outputs that are no such arrays of numbers as most."""
         rows, arrays = (np.concatenate(parts) for parts in zip(*usual, strict=True))
-        found = np.zeros(self.chunk, np.float32)
+        scores = np.zeros(self.chunk, np.float32)
         if len(rows):
             outputs = _padded(of_32_bits("function", arrays), self.chunk)
-            found[rows] = np.asarray(_call(_stated, outputs, both, self.plan, known=known))[: len(rows)]
-        return found
+            scores[rows] = np.asarray(_call(_stated, outputs, both, self.plan, known=known))[: len(rows)]
+        return scores
 
     def _databases(self, pair: Pair) -> tuple[Any, Any]:
         """Both databases, for a traced program in the types of 32 bits that it takes them in."""
@@ -241,9 +241,9 @@ class Machine:
         """Raises InputError for a target that is not repeatable: reruns it, and retraces it if the program differs."""
         program, count = _program, repeats(self.target, self.training)
         if not self.target.host:
-            anew = jax.jit(lambda *given, **how: _traced(*given, **how), static_argnames=_STATIC)
-            given = key, data, both, jnp.uint32(0), self.plan
-            texts = [one.lower(*given, **self.how).as_text().partition("\n")[2] for one in (_program, anew)]
+            anew = jax.jit(lambda *args, **how: _traced(*args, **how), static_argnames=_STATIC)
+            args = key, data, both, jnp.uint32(0), self.plan
+            texts = [version.lower(*args, **self.how).as_text().partition("\n")[2] for version in (_program, anew)]
             same = texts[0] == texts[1] and "callback" not in texts[0]  # the text does not show host code
             program = _program if same else anew
         if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count, 0).code):
@@ -267,13 +267,13 @@ def _padded(rows: np.ndarray, count: int) -> np.ndarray:
 def _called(host: Callable[..., Sequence[Any]], words: np.ndarray, data: Any, plan: Any) -> Sequence[Any]:
     """The outputs of a slice on a copy of the database. InputError for code that changes the database it was given."""
     copy = jax.tree.map(np.array, data)
-    found = _call(host, words, copy, plan)
+    outputs = _call(host, words, copy, plan)
     if not all(map(same_bytes, jax.tree.leaves(copy), jax.tree.leaves(data))):
         raise InputError(
             "target", "a host function that leaves its database as it is", "one that changes it",
             "let each trial work on a copy of its own",
         )  # fmt: skip
-    return found
+    return outputs
 
 
 def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:

@@ -150,7 +150,7 @@ def _choose(first: jax.Array, second: jax.Array, aim: Aim) -> Threshold:
 
 
 def _scores(name: str, scores: ArrayLike) -> np.ndarray:
-    found = np.asarray(scores, np.float32)
-    if found.ndim != 1 or len(found) < 100 or not np.all(np.isfinite(found)):
-        raise InputError(name, "at least 100 finite scores", f"shape {found.shape}", "give one score a canary")
-    return found
+    array = np.asarray(scores, np.float32)
+    if array.ndim != 1 or len(array) < 100 or not np.all(np.isfinite(array)):
+        raise InputError(name, "at least 100 finite scores", f"shape {array.shape}", "give one score a canary")
+    return array

@@ -147,7 +147,7 @@ def asked(of_bound: Question, of_claim: Question, fresh: int) -> list[Question]:
     to be two standard errors closer to a refutation than the question for the bound, and if that one is not expected to
     refute the claim anyway. All of this is estimated in training, so the tests are valid.
     """
-    one, other = (float(question.merits[1]) * math.sqrt(fresh) for question in (of_bound, of_claim))
-    if of_bound is of_claim or other <= 0 or one >= _SURE or other - one <= _CLOSER:
+    bound_excess, claim_excess = (float(question.merits[1]) * math.sqrt(fresh) for question in (of_bound, of_claim))
+    if of_bound is of_claim or claim_excess <= 0 or bound_excess >= _SURE or claim_excess - bound_excess <= _CLOSER:
         return [of_bound]
     return [of_bound, of_claim]

@@ -163,10 +163,10 @@ def largest(value: Callable[[Floats], Floats], high: Floats, significance: float
         share = of_low / np.minimum(of_low - of_high, -1e-9)
         share = np.full(high.shape, 0.5) if step % 4 == 3 else np.clip(share, 0.02, 0.98)
         middle = low + share * (high - low)
-        found = ndtri(np.minimum(value(middle), 1 - 1e-12)) - aim
-        fails = found <= 0
-        of_high = np.where(fails, of_high / 2, found)
-        of_low = np.where(fails, found, of_low / 2)
+        of_middle = ndtri(np.minimum(value(middle), 1 - 1e-12)) - aim
+        fails = of_middle <= 0
+        of_high = np.where(fails, of_high / 2, of_middle)
+        of_low = np.where(fails, of_middle, of_low / 2)
         low, high = np.where(fails & open_, middle, low), np.where(~fails & open_, middle, high)
     return np.where(nothing, 0.0, low)
 

@@ -103,9 +103,9 @@ def statistical(
                 laws[id(question)] = of_samples(question.events, machine.namings[number], sides)
         options.append((both, number))
         if stated is not None and stated[1] == number:
-            one, other = (np.asarray(marks(stated[0].events, side)) for side in sides)
+            first, second = (np.asarray(marks(stated[0].events, side)) for side in sides)
             laws[id(stated[0])] = of_samples(stated[0].events, machine.namings[number], sides)
-            trained = one, other
+            trained = first, second
     picked = [max(((both[which], number) for both, number in options), key=lambda option: option[0].merits[which])
               for which in range(2)]  # fmt: skip
     of_question = {id(question): (question, number) for question, number in picked}
@@ -127,13 +127,13 @@ def statistical(
         if sequential:
             copies = itertools.tee(tiles, len(group_))
             for place, test in enumerate(group_):
-                own = (tile[place] for tile in copies[place])
-                results.append((*bet_on(test, trained, own, claim, level), test))
+                test_tiles = (tile[place] for tile in copies[place])
+                results.append((*bet_on(test, trained, test_tiles, claim, level), test))
                 if results[-1][0].refutes:
                     break
         else:
-            found = answered(group_, limits, trained, tiles, machine.tile, claim, level)
-            results += [(*result, test) for result, test in zip(found, group_, strict=True)]
+            answers = answered(group_, limits, trained, tiles, machine.tile, claim, level)
+            results += [(*result, test) for result, test in zip(answers, group_, strict=True)]
     work.end()
     result, count, test = min(results, key=lambda entry: entry[0].rank)
     question, pair = test.question, pairs[test.pair]
@@ -142,24 +142,24 @@ def statistical(
     evidence += f"; {target.caveat}" * bool(target.caveat)
     # fresh trials, too: chosen questions are about any other outcome, and a stated one has equal marks in all trials
     silent = len(outcomes) == 1 and all(
-        sum(one.counts) in ((0, 2 * number) if two.stated else (0,)) for one, number, two in results
+        sum(answer.counts) in ((0, 2 * number) if posed.stated else (0,)) for answer, number, posed in results
     )
-    others = [f"{two.question.words(machine.namings[two.pair])}: epsilon {one.epsilon:.4g} at {two.share} of the level"
-              for one, _, two in results if two is not test]  # fmt: skip
+    also = [f"{item.question.words(machine.namings[item.pair])}: epsilon {res.epsilon:.4g} at {item.share} of the level"
+              for res, _, item in results if item is not test]  # fmt: skip
     details = {
         "event": question.words(machine.namings[test.pair]), **machine.said(),
         "event_outputs": machine.namings[test.pair].outputs(question.events),
         "trials": count, "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),
-        "p_value": min(1.0, *(one.p_value / float(other.share) for one, _, other in results)),
+        "p_value": min(1.0, *(answer.p_value / float(posed.share) for answer, _, posed in results)),
         "direction": question.direction,
         "corrections": corrections(tests) + ", by a bet, valid at any time" * sequential,
-        **({"also": "; ".join(others)} if others else {}),
+        **({"also": "; ".join(also)} if also else {}),
         "tests": [
-            {"event": other.question.words(machine.namings[other.pair]), "direction": other.question.direction,
-             "trials": number, "successes": list(one.counts), "level": one.level, "p_value": one.p_value,
-             "epsilon": one.epsilon}
-            for one, number, other in results
+            {"event": posed.question.words(machine.namings[posed.pair]), "direction": posed.question.direction,
+             "trials": number, "successes": list(answer.counts), "level": answer.level, "p_value": answer.p_value,
+             "epsilon": answer.epsilon}
+            for answer, number, posed in results
         ],
         "laws": swapped(laws.get(id(question), {}), question.swapped),
         "seed": seed if target.repeatable else None, "distance": distance,
@@ -180,11 +180,11 @@ def _stated(
     if target.known is None:
         return None
     root = keys.stream(machine.root, "known")
-    found = []
+    options = []
     for number, pair in enumerate(pairs):
         key, both = keys.stream(root, str(number)), (pair.first, pair.second)
         try:
-            found.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
+            options.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
         except InputError:
             raise
         except checks.RAISED as error:  # user code may raise anything
@@ -192,7 +192,7 @@ def _stated(
                 "known", "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
                 f"{type(error).__name__}: {error}", "call it by hand on a database and on an output",
             ) from error  # fmt: skip
-    return max(found, key=lambda option: option[0].merits[0])
+    return max(options, key=lambda option: option[0].merits[0])
 
 
 def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
@@ -202,7 +202,7 @@ def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
         raise InputError(
             "search", "0, or a target with universes", str(count), "give the target universes to draw from"
         )
-    found = []
+    pairs = []
     bits = np.asarray(jax.random.bits(keys.stream(keys.root(seed), "search"), (count,), "uint32"))
     for turn, word in enumerate(bits):
         universe = universes[turn % len(universes)]
@@ -210,8 +210,8 @@ def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
             jax.tree.map(lambda part, at=at: np.asarray(part)[at], universe.databases)
             for at in universe.pairs[int(word) % len(universe.pairs)]
         )
-        found.append(Pair(first, second, universe.show))
-    return found
+        pairs.append(Pair(first, second, universe.show))
+    return pairs
 
 
 def _screened(machine: Machine, pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:

@@ -63,12 +63,12 @@ def best_threshold(
     """
     trained = first.shape[0]
     with jax.enable_x64(True):
-        one = jnp.uint64(1)
-        packed = jnp.concatenate([_sortable(first) << one | one, _sortable(second) << one])  # one operand sorts fastest
+        bit = jnp.uint64(1)
+        packed = jnp.concatenate([_sortable(first) << bit | bit, _sortable(second) << bit])  # one operand sorts fastest
         packed = jnp.sort(packed)[::-1]
-        from_first = (packed & one).astype(jnp.int32)
-        ends = packed[:-1] >> one != packed[1:] >> one  # ties stay on one side
-        value = _score(packed >> one)[:-1]
+        from_first = (packed & bit).astype(jnp.int32)
+        ends = packed[:-1] >> bit != packed[1:] >> bit  # ties stay on one side
+        value = _score(packed >> bit)[:-1]
     x = jnp.cumsum(from_first, dtype=jnp.int32)[:-1]
     y = jnp.arange(1, 2 * trained, dtype=jnp.int32) - x
     cases = [(c, s) for c in (False, True) for s in swaps]
@@ -184,10 +184,10 @@ def _comparable(first: Any, second: Any) -> tuple[Array, Array]:
         except (TypeError, ValueError) as error:
             raise InputError("scores", "numbers", type(part).__name__, "give one number for each run") from error
         if numbers[-1].dtype.kind not in "biuf" or np.isnan(numbers[-1]).any():
-            given = "NaN" if numbers[-1].dtype.kind == "f" else str(numbers[-1].dtype)
-            raise InputError("scores", "numbers without NaN", given, "give one number for each run")
+            kind = "NaN" if numbers[-1].dtype.kind == "f" else str(numbers[-1].dtype)
+            raise InputError("scores", "numbers without NaN", kind, "give one number for each run")
     if isinstance(first, Array) and isinstance(second, Array):
         return first, second
     place = np.unique(np.concatenate([part.reshape(-1) for part in numbers]), return_inverse=True)[1]
     parts = np.split(place.astype(np.float32), [numbers[0].size])
-    return tuple(jnp.asarray(part.reshape(one.shape)) for part, one in zip(parts, numbers, strict=True))  # type: ignore[return-value]
+    return tuple(jnp.asarray(part.reshape(array.shape)) for part, array in zip(parts, numbers, strict=True))  # type: ignore[return-value]

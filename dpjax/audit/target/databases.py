@@ -70,8 +70,8 @@ def vectors(values: Sequence[int], length: int, moves: Sequence[Sequence[int]], 
     For mechanisms whose input is scores or answers: a neighbor changes them by at most the sensitivity.
     """
     if (count := len(values) ** length * (1 + len(moves))) > _MOST:
-        given = f"{count}: length {length} over {len(values)} values, and their neighbors"
-        raise InputError("length", f"at most {_MOST} databases", given, "take fewer values or coordinates")
+        size = f"{count}: length {length} over {len(values)} values, and their neighbors"
+        raise InputError("length", f"at most {_MOST} databases", size, "take fewer values or coordinates")
     start = np.array(list(itertools.product(values, repeat=length)), np.int64)
     steps = np.array(moves, np.int64)
     everything = np.unique(np.concatenate([start, (start[:, None, :] + steps).reshape(-1, length)]), axis=0)
@@ -93,9 +93,9 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     different, columns = domain.size << k, f"{k} label column{'s' * (k != 1)}"
     counts = [different**n if ordered else math.comb(different + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
-        given = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {columns}"
+        size = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {columns}"
         advice = "take fewer rows or elements, or audit by --method statistical"
-        raise InputError("rows", f"at most {_MOST >> 4} databases", given, advice)
+        raise InputError("rows", f"at most {_MOST >> 4} databases", size, advice)
     kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
     places = range(len(kinds))
     listed = (
@@ -116,8 +116,8 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
 
 def _compositions(total: int, cells: int) -> np.ndarray:
     """All ways to write ``total`` as an ordered sum of ``cells`` numbers >= 0."""
-    found = list(itertools.combinations(range(total + cells - 1), cells - 1))
-    bars = np.array(found, np.int64).reshape(math.comb(total + cells - 1, cells - 1), cells - 1)
+    choices = list(itertools.combinations(range(total + cells - 1), cells - 1))
+    bars = np.array(choices, np.int64).reshape(math.comb(total + cells - 1, cells - 1), cells - 1)
     edge = np.ones((len(bars), 1), np.int64)
     return np.diff(np.concatenate([-edge, bars, (total + cells - 1) * edge], axis=1), axis=1) - 1
 
@@ -129,9 +129,9 @@ def _moved(rows: np.ndarray, moves: Sequence[np.ndarray]) -> Pairs:
     weights = np.append(np.cumprod(spans[::-1])[::-1][1:], 1)
     codes = (rows - low) @ weights
     order = np.argsort(codes)
-    found = [np.zeros((0, 2), np.int64)]
+    parts = [np.zeros((0, 2), np.int64)]
     if not len(moves):
-        return found[0]
+        return parts[0]
     for move in np.unique(np.array(moves, np.int64), axis=0):
         if not move.any():
             continue
@@ -140,8 +140,8 @@ def _moved(rows: np.ndarray, moves: Sequence[np.ndarray]) -> Pairs:
         wanted = (goal - low) @ weights
         at = order[np.minimum(np.searchsorted(codes, wanted, sorter=order), len(rows) - 1)]
         there = inside & (codes[at] == wanted)
-        found.append(np.stack([np.flatnonzero(there), at[there]], axis=1))
-    return np.concatenate(found)
+        parts.append(np.stack([np.flatnonzero(there), at[there]], axis=1))
+    return np.concatenate(parts)
 
 
 def _row_pairs(digits: np.ndarray, kinds: int, added: bool, ordered: bool) -> Pairs:
@@ -155,21 +155,21 @@ def _row_pairs(digits: np.ndarray, kinds: int, added: bool, ordered: bool) -> Pa
         powers = [(kinds + 1) ** i for i in range(rows)]
         return some @ np.array(powers, np.int64 if (kinds + 1) ** rows < 2**62 else object)
 
-    own = codes(digits)
-    order = np.argsort(own)
-    found = [np.zeros(0, np.int64)]
+    digit_codes = codes(digits)
+    order = np.argsort(digit_codes)
+    parts = [np.zeros(0, np.int64)]
     for at in range(rows):
         for new in [0] if added else range(1, kinds + 1):
             changed = np.flatnonzero((digits[:, at] > 0) & (digits[:, at] != new))
             other = digits[changed]
             other[:, at] = new
             wanted = codes(other)
-            place = order[np.minimum(np.searchsorted(own, wanted, sorter=order), count - 1)]
-            there = own[place] == wanted
-            found.append(changed[there] * count + place[there])
+            place = order[np.minimum(np.searchsorted(digit_codes, wanted, sorter=order), count - 1)]
+            there = digit_codes[place] == wanted
+            parts.append(changed[there] * count + place[there])
             if added:
-                found.append(place[there] * count + changed[there])
-    return np.stack(np.divmod(np.unique(np.concatenate(found)), count), axis=1)
+                parts.append(place[there] * count + changed[there])
+    return np.stack(np.divmod(np.unique(np.concatenate(parts)), count), axis=1)
 
 
 def show_numbers(database: Any) -> Any:

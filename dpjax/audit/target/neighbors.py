@@ -22,12 +22,12 @@ def as_database(value: Any) -> Any:
     """
     if isinstance(value, list | tuple) or not hasattr(value, "dtype"):
         try:
-            found = np.asarray(value)
+            array = np.asarray(value)
         except ValueError:  # ragged: a pytree of arrays
-            found = np.asarray(None)
-        if found.dtype.kind in "iufb":
-            return _fixed(found)
-        if isinstance(value, list | tuple) and found.dtype.kind in "US":
+            array = np.asarray(None)
+        if array.dtype.kind in "iufb":
+            return _fixed(array)
+        if isinstance(value, list | tuple) and array.dtype.kind in "US":
             raise _no_numbers(value)
     if not jax.tree.leaves(value):
         raise _no_numbers(value)
@@ -53,10 +53,10 @@ def steps(first: Any, second: Any, relation: Neighboring, data: str = "rows", mo
         return None
     if data == "counts":
         return _between_counts(*sides, relation, most)
-    one, other = _numbered(*sides)
+    left, right = _numbered(*sides)
     if relation is Neighboring.ADD_OR_REMOVE_ONE:
-        return _insertions(one, other, most)
-    return min(int(np.sum(one != other)), most + 1) if len(one) == len(other) else most + 1
+        return _insertions(left, right, most)
+    return min(int(np.sum(left != right)), most + 1) if len(left) == len(right) else most + 1
 
 
 def require_neighbors(
@@ -66,15 +66,15 @@ def require_neighbors(
 
     Returns whether this was checked: False if `steps` is None, so that the relation is the caller's responsibility.
     """
-    found = steps(first, second, relation, data, distance)
-    if found is None:
+    count = steps(first, second, relation, data, distance)
+    if count is None:
         return False
-    if not 1 <= found <= distance:
-        given = "two equal databases" if found == 0 else f"more than {distance} step{'s' * (distance > 1)} between them"
+    if not 1 <= count <= distance:
+        gap = "two equal databases" if count == 0 else f"more than {distance} step{'s' * (distance > 1)} between them"
         advice = "correct the pair, or name the other relation"
         if data == "rows":
             advice += ", or what the arrays are: data = counts for histograms, other for data without rows"
-        raise InputError(name, f"neighbors under {relation.value}", given, advice)
+        raise InputError(name, f"neighbors under {relation.value}", gap, advice)
     return True
 
 
@@ -89,29 +89,29 @@ def of_32_bits(name: str, array: np.ndarray) -> np.ndarray:
         return array
     kind = {"i": np.int32, "u": np.uint32, "f": np.float32}[array.dtype.kind]
     with np.errstate(over="ignore"):  # values beyond float32's range become infinite
-        found = array.astype(kind)
-    if array.dtype.kind != "f" and not np.array_equal(found, array):
-        wrong = array.flat[int(np.argmax(found != array))]
+        converted = array.astype(kind)
+    if array.dtype.kind != "f" and not np.array_equal(converted, array):
+        wrong = array.flat[int(np.argmax(converted != array))]
         raise InputError(name, "whole numbers that 32 bits hold", str(wrong), "encode them as smaller ones")
-    return found
+    return converted
 
 
 def require_kept(name: str, first: Any, second: Any) -> None:
     """Raises InputError for two databases of one shape whose difference rounding to float32 changes noticeably."""
     sides = [[np.asarray(leaf) for leaf in jax.tree.leaves(side)] for side in (first, second)]
-    for one, other in zip(*sides, strict=False):
-        if one.shape != other.shape or {one.dtype.kind, other.dtype.kind} - {"f"} or one.dtype.itemsize <= 4:
+    for left, right in zip(*sides, strict=False):
+        if left.shape != right.shape or {left.dtype.kind, right.dtype.kind} - {"f"} or left.dtype.itemsize <= 4:
             continue
         with np.errstate(invalid="ignore", over="ignore"):
-            near = [side.astype(np.float32).astype(np.float64) for side in (one, other)]
-            exact, rounded = other - one, near[1] - near[0]
+            near = [side.astype(np.float32).astype(np.float64) for side in (left, right)]
+            exact, rounded = right - left, near[1] - near[0]
             off = np.isfinite(rounded) & (np.abs(rounded - exact) > _NOTICED * np.abs(exact))
-            off |= (near[0] == near[1]) & (one != other)
+            off |= (near[0] == near[1]) & (left != right)
         if off.any():
             at = int(np.argmax(off.ravel()))
             raise InputError(
                 name, "databases whose difference float32 keeps, in which JAX computes",
-                f"{one.flat[at].item()!r} and {other.flat[at].item()!r}, there {near[0].flat[at]!s} and "
+                f"{left.flat[at].item()!r} and {right.flat[at].item()!r}, there {near[0].flat[at]!s} and "
                 f"{near[1].flat[at]!s}",
                 "subtract a public constant from the data, or audit a NumPy function of a seed or a generator, which "
                 "computes in float64",
@@ -126,7 +126,7 @@ def same_bytes(one: Any, other: Any) -> bool:
 
 def _sides(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Both databases as arrays of rows; None if one of them is not."""
-    found = []
+    arrays = []
     for side in (first, second):
         if isinstance(side, Sample):
             real = np.asarray(side.mask)
@@ -136,8 +136,8 @@ def _sides(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray] | None:
         array = side if isinstance(side, np.ndarray) or hasattr(side, "dtype") else None
         if array is None or not np.ndim(array):
             return None
-        found.append(np.asarray(array))
-    return found[0], found[1]
+        arrays.append(np.asarray(array))
+    return arrays[0], arrays[1]
 
 
 def _between_counts(first: np.ndarray, second: np.ndarray, relation: Neighboring, most: int) -> int:
@@ -183,17 +183,17 @@ def _insertions(one: np.ndarray, other: np.ndarray, most: int) -> int:
 
 
 def _numbers(leaf: Any) -> Any:
-    found = _fixed(np.asarray(leaf))
-    if found.dtype.kind not in "iufb":
+    array = _fixed(np.asarray(leaf))
+    if array.dtype.kind not in "iufb":
         raise _no_numbers(leaf)
-    return found
+    return array
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:
     """A copy that nobody can change."""
-    found = np.array(array)
-    found.flags.writeable = False
-    return found
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
 
 
 def _no_numbers(value: Any) -> InputError:

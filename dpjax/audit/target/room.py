@@ -30,11 +30,11 @@ def require_room(name: str, numbers: int, what: str, kind: type[InputError] = In
 
 def widest(code: Any) -> int:
     """Bytes of the largest array in a jaxpr, at least 8."""
-    found = 8
+    largest = 8
     for equation in getattr(code, "jaxpr", code).eqns:
         shapes = [var.aval for var in equation.outvars if hasattr(var.aval, "shape")]
-        found = max([found, *(8 * int(np.prod(one.shape, dtype=np.int64)) for one in shapes)])
-        for inner in jax.tree.leaves([*equation.params.values()], is_leaf=lambda one: hasattr(one, "eqns")):
+        largest = max([largest, *(8 * int(np.prod(aval.shape, dtype=np.int64)) for aval in shapes)])
+        for inner in jax.tree.leaves([*equation.params.values()], is_leaf=lambda node: hasattr(node, "eqns")):
             if hasattr(inner, "eqns"):
-                found = max(found, widest(inner))
-    return found
+                largest = max(largest, widest(inner))
+    return largest

@@ -30,14 +30,16 @@ class Pair:
 
     def witness(self, swapped: bool = False) -> dict[str, Any]:
         """Both descriptions, first the database on which the event is more likely."""
-        one, other = (self.second, self.first) if swapped else (self.first, self.second)
-        return {"database": self.show(one), "neighbor": self.show(other)}
+        database, neighbor = (self.second, self.first) if swapped else (self.first, self.second)
+        return {"database": self.show(database), "neighbor": self.show(neighbor)}
 
 
 def universe_of(pairs: list[Pair], relation: Neighboring, what: str) -> Universe:
     """The databases of pairs of one shape, each pair in both orders."""
     ends = np.arange(2 * len(pairs)).reshape(-1, 2)
-    databases = jax.tree.map(lambda *leaves: np.stack(leaves), *(x for one in pairs for x in (one.first, one.second)))
+    databases = jax.tree.map(
+        lambda *leaves: np.stack(leaves), *(x for pair in pairs for x in (pair.first, pair.second))
+    )
     return Universe(databases, np.concatenate([ends, ends[:, ::-1]]), relation, what, pairs[0].show)
 
 
@@ -53,9 +55,9 @@ def of_one_budget(claim: Guarantee) -> Callable[[float, float], Guarantee]:
 
     def claimed(epsilon: float, delta: float) -> Guarantee:
         if not np.allclose((epsilon, delta), (claim.epsilon, claim.delta), rtol=1e-6, atol=0):
-            own = f"Privacy({claim.epsilon:.6g}, {claim.delta:.6g})"
+            budget = f"Privacy({claim.epsilon:.6g}, {claim.delta:.6g})"
             advice = "give that budget; for another claim make another target"
-            raise InputError("privacy", f"that of the claim, {own}", f"Privacy({epsilon:.6g}, {delta:.6g})", advice)
+            raise InputError("privacy", f"that of the claim, {budget}", f"Privacy({epsilon:.6g}, {delta:.6g})", advice)
         return claim
 
     return claimed
@@ -116,8 +118,7 @@ class Target:
 
     def claimed(self, privacy: Privacy) -> Guarantee:
         """The claim at a budget. InputError if it is no budget."""
-        if not (hasattr(privacy, "epsilon") and hasattr(privacy, "delta")):
-            raise InputError("privacy", "a budget", repr(privacy)[:80], "give dpjax.Privacy(epsilon, delta)")
+        checks.instance("privacy", privacy, Privacy, "give dpjax.Privacy(epsilon, delta)", "a budget")
         return self.claim(float(privacy.epsilon), float(privacy.delta))
 
 

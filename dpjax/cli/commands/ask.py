@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from dpjax.advice.answer import Asked, ask
+from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Measure
 from dpjax.advice.text import show
 from dpjax.cli.arguments.ask import AskCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite, Multiclass
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
@@ -17,7 +18,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.config.builder import DISTRIBUTIONS, TASKS, Builder, imported
 from dpjax.experiments.sweep.task import Task
 
-_RELATIONS = {one.value: one for one in Neighboring}
+_RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
 def run(command: AskCommand) -> Answer:
@@ -29,19 +30,19 @@ def run(command: AskCommand) -> Answer:
     how = Measure(command.trials, command.confidence, command.n_max, command.within, command.seed, command.store)
     concepts = _class(command)
     tasks = _tasks(command, concepts)
-    found = ask(
+    advice = ask(
         concepts, command.k, privacy, accuracy, learners=command.learners, only=command.only, tasks=tasks,
         neighboring=relation, measure=None if command.theorems else how, imports=command.imports, tell=_tell,
     )  # fmt: skip
-    asked = {name: getattr(command, name) for name in ("k", "epsilon", "delta", "alpha", "beta", "relation")}
-    answer = {"concepts": command.concepts, **asked, "measured": not command.theorems} | found.to_dict()
-    return answer, lambda: _show(command, found)
+    parameters = {name: getattr(command, name) for name in ("k", "epsilon", "delta", "alpha", "beta", "relation")}
+    answer = {"concepts": command.concepts, **parameters, "measured": not command.theorems} | advice.to_dict()
+    return answer, lambda: _show(command, advice)
 
 
 def _class(command: AskCommand) -> Any:
     """A concept class; of a matrix that with its rows."""
     made = class_of(command.concepts, command.imports)
-    if hasattr(made, "predict"):
+    if isinstance(made, ConceptClass):
         return made
     matrix = class_matrix(made)
     return Finite.of(matrix) if matrix.max(initial=0) < 2 else Multiclass.of(matrix)
@@ -51,21 +52,20 @@ def _tasks(command: AskCommand, concepts: Any) -> dict[str, Task] | None:
     """The given tasks by name; None for those of the class."""
     if command.task and command.distribution is not None:
         raise InputError("distribution", "none beside task", repr(command.distribution), "leave one of them out")
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
-    known = Builder(command.imports, {"concepts": concepts, "alpha": command.alpha, **of_class})
+    known = Builder(command.imports, {"alpha": command.alpha}).of_class(concepts)
     if command.distribution is not None:
         distribution = known.build("distribution", command.distribution, DISTRIBUTIONS)
         return {command.distribution: Task(concepts, distribution)}
-    found = {}
+    tasks = {}
     for text in command.task:
-        found[text] = known.build("task", text, TASKS)
-        checks.instance("task", found[text], Task, "name a function that returns one, such as hard_points")
-    return found or None
+        tasks[text] = known.build("task", text, TASKS)
+        checks.instance("task", tasks[text], Task, "name a function that returns one, such as hard_points")
+    return tasks or None
 
 
 def _tell(text: str) -> None:
     say(f"dpjax: {text}")
 
 
-def _show(command: AskCommand, found: Asked) -> None:
+def _show(command: AskCommand, found: Advice) -> None:
     show(found, console(), verbose=command.verbose, rest="not listed without --verbose")

@@ -58,24 +58,23 @@ def run(command: AttackCommand) -> Answer:
 def _learner(command: AttackCommand, builder: Builder) -> Any:
     """The learner as written, over the class of the flags."""
     concepts = builder.build("concepts", command.concepts, CONCEPTS)
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
     if _has_a_class(call("learner", command.learner)):
         advice = "leave the class out, it is that of --concepts"
         raise InputError("learner", "a learner without its class", command.learner, advice)
-    return builder.knowing(concepts=concepts, k=1, **of_class).build("learner", command.learner, LEARNERS)
+    return builder.of_class(concepts).knowing(k=1).build("learner", command.learner, LEARNERS)
 
 
 def _has_a_class(written: Mapping[str, Any]) -> bool:
     """Whether a learner, or a learner inside of it, is written with a class as for `dpjax audit`."""
-    inner = [one for one in written.get("arguments", ()) if isinstance(one, Mapping)]
+    inner = [spec for spec in written.get("arguments", ()) if isinstance(spec, Mapping)]
     classes, learners = public_names(CONCEPTS), public_names(LEARNERS)
-    return any(one["use"] in classes or (one["use"] in learners and _has_a_class(one)) for one in inner)
+    return any(spec["use"] in classes or (spec["use"] in learners and _has_a_class(spec)) for spec in inner)
 
 
 def _of_concepts(learner: Any, k: int) -> Any:
     """The learner of k concepts; InputError for one that was written with another number of concepts."""
-    if (own := learner.number_of_concepts) not in (1, k):
-        raise InputError("learner", f"one of {k} concepts", f"k = {own}", "leave k out of it")
+    if (count := learner.number_of_concepts) not in (1, k):
+        raise InputError("learner", f"one of {k} concepts", f"k = {count}", "leave k out of it")
     return for_concepts(learner, k)
 
 
@@ -91,12 +90,12 @@ def _code(command: AttackCommand, builder: Builder) -> Any:
     users = command.users
     if users is None:
         users = _USERS if command.k is None else _most_users(partial(made, k=None), command.k)
-    found = made(users)
+    code = made(users)
     for flag in ("users", "k", "security"):
-        given, own = getattr(command, flag), getattr(found, flag, None)
-        if None not in (given, own) and given != own:
-            raise InputError(flag, f"{own}, as in --code", f"{given}", "leave one of the two out")
-    return found
+        flag_value, code_value = getattr(command, flag), getattr(code, flag, None)
+        if None not in (flag_value, code_value) and flag_value != code_value:
+            raise InputError(flag, f"{code_value}, as in --code", f"{flag_value}", "leave one of the two out")
+    return code
 
 
 def _most_users(made: Callable[[int], Any], k: int) -> int:

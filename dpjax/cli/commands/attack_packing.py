@@ -17,20 +17,20 @@ def packed(command: AttackCommand, learner: Any, k: int, privacy: Privacy, accur
     for option in ("users", "sample_size", "code", "security"):
         if (got := getattr(command, option)) != getattr(AttackCommand, option):
             raise InputError(option, "none beside --packing", str(got), "leave it out: there is no code")
-    found = pack(
+    attack = pack(
         learner, k, _ROWS if command.n is None else command.n, privacy,
         accuracy, trials=command.trials, confidence=command.confidence, seed=command.seed,
     )  # fmt: skip
-    claim = None if found.claim is None else {"epsilon": found.claim.epsilon, "delta": found.claim.delta}
-    least = float(found.successes.min())
+    claim = None if attack.claim is None else {"epsilon": attack.claim.epsilon, "delta": attack.claim.delta}
+    least = float(attack.successes.min())
     answer: dict[str, Any] = {
-        "learner": command.learner, "concepts": command.concepts, "k": found.k, "rows": found.rows,
-        "different": found.different, "successes": found.successes.tolist(), "least": least,
-        "epsilon": found.epsilon, "delta": found.delta,
-        "guarantee": claim, "violated": found.violated, "trials": found.trials, "confidence": found.confidence,
-        "no_learner_below": _below(found, least),
+        "learner": command.learner, "concepts": command.concepts, "k": attack.k, "rows": attack.rows,
+        "different": attack.different, "successes": attack.successes.tolist(), "least": least,
+        "epsilon": attack.epsilon, "delta": attack.delta,
+        "guarantee": claim, "violated": attack.violated, "trials": attack.trials, "confidence": attack.confidence,
+        "no_learner_below": _below(attack, least),
     }  # fmt: skip
-    return answer, lambda: _show(command, found, answer)
+    return answer, lambda: _show(command, attack, answer)
 
 
 def _below(found: Packed, least: float) -> int | None:

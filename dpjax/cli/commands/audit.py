@@ -16,11 +16,12 @@ from dpjax.cli.arguments.audit import AuditCommand
 from dpjax.cli.commands.audit_target import blamed, own_target
 from dpjax.cli.commands.audit_tracing import traced
 from dpjax.cli.exit_status import Status
-from dpjax.cli.output import Answer, Table, console
+from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import failure, replace_file
 from dpjax.core.plain import plain
+from dpjax.core.screen import Table
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.config.builder import LEARNERS, SANITIZERS, Builder, public_names
 from dpjax.experiments.run.progress import Estimate, Progress
@@ -217,11 +218,11 @@ def _rows_that_cover(name: str) -> set[str]:
     things = {f"dpjax.mechanisms.{name}"}
     if (kind := (public_names(LEARNERS) | public_names(SANITIZERS)).get(name)) is not None:
         things = {f"{kind.__module__.rsplit('.', 1)[0]}.{kind.__name__}"}
-    found = {target.name for target, _ in everything(Privacy(1.0, 1e-6)) if things & set(target.covers)}
-    if kind is not None and not found:
+    names = {target.name for target, _ in everything(Privacy(1.0, 1e-6)) if things & set(target.covers)}
+    if kind is not None and not names:
         advice = "audit another one: see `dpjax list`"
         raise InputError("target", "a learner that claims privacy", f"{name}, which is not private", advice)
-    return found
+    return names
 
 
 def _plain(name: str, relation: Neighboring, calibration: str) -> None:
@@ -255,7 +256,7 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     usual = [
         *evidence.mechanism_configurations(), *medians, *learners.values(), *sanitizers, *evidence.accounting_targets()
     ]  # fmt: skip
-    sharp = {id(one) for one in (*(learners[name] for name in worlds if worlds[name].sharp), *medians, *sanitizers)}
+    sharp = {id(entry) for entry in (*(learners[name] for name in worlds if worlds[name].sharp), *medians, *sanitizers)}
     # the rows of a target are consecutive: the second reuses its compiled programs
     return [(target, budget) for target in usual for budget in (privacy, _SHARP)[: 1 + (id(target) in sharp)]]
 
@@ -274,10 +275,10 @@ _HEADINGS = ("target", "relation", "claimed", "found: epsilon", "delta", "method
 def _row(report: Report) -> tuple[str, ...]:
     name = report.target if report.calibration == "corrected" else f"{report.target} ({report.calibration})"
     claim = f"({report.claim.epsilon:g}, {report.claim.delta:g})"
-    found = f"{report.epsilon_found:.6g}", f"{report.delta_found:.6g}"
+    losses = f"{report.epsilon_found:.6g}", f"{report.delta_found:.6g}"
     method = report.method if report.confidence == 1 else f"{report.method}, {report.confidence:g}"
     seconds = f"{report.details['seconds']:.2f}"
-    return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
+    return name, report.claim.neighboring.value, claim, *losses, method, report.verdict, seconds
 
 
 def _method(target: Target, command: AuditCommand) -> str:

@@ -20,7 +20,8 @@ from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.config.builder import PersonsFault, imported, own_frames
+from dpjax.core.user_code import UserCodeError, user_frames
+from dpjax.experiments.config.builder import imported
 from dpjax.experiments.config.numbers import from_words
 from dpjax.learners.base import Learner
 
@@ -35,18 +36,18 @@ _EXPECTED = "a dpjax.audit.Target, a Learner, or a function of key and data"
 def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple[Target, bool]:
     """The target that ``module:object`` names, and whether it is a plain function.
 
-    Raises InputError for other objects and missing options; `PersonsFault` for an error in user code.
+    Raises InputError for other objects and missing options; `UserCodeError` for an error in user code.
     """
-    found = load("target", name)
-    if inspect.ismodule(found):
-        raise InputError("target", _EXPECTED, f"the module {found.__name__}", f"name an object of it: {name}.NAME")
-    if isinstance(found, type):
+    subject = load("target", name)
+    if inspect.ismodule(subject):
+        raise InputError("target", _EXPECTED, f"the module {subject.__name__}", f"name an object of it: {name}.NAME")
+    if isinstance(subject, type):
         advice = "name an instance or a function (concepts, k) -> Learner, or make a dpjax.audit.Target of it"
-        raise InputError("target", f"{_EXPECTED}, each an instance", f"the class {found.__name__}", advice)
-    if callable(found) and not isinstance(found, Target | Learner):
-        names = _parameters(name, found)
-        if (asked := _plain(names, command)) is not None:
-            return _function(name, found, asked, command, relation), True
+        raise InputError("target", f"{_EXPECTED}, each an instance", f"the class {subject.__name__}", advice)
+    if callable(subject) and not isinstance(subject, Target | Learner):
+        names = _parameters(name, subject)
+        if (roles := _plain(names, command)) is not None:
+            return _function(name, subject, roles, command, relation), True
         of_mechanism = command.pairs is not None or command.histograms is not None
         if "concepts" not in names and (names or of_mechanism):
             raise InputError(
@@ -56,20 +57,20 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
                 "function of the data alone; a function that makes a Learner is (concepts, k)",
             )  # fmt: skip
         try:
-            found = found(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else found()
+            subject = subject(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else subject()
         except InputError:
             raise
         except checks.RAISED as error:
-            raise PersonsFault(name, error) from error
+            raise UserCodeError(name, error) from error
     if command.pairs is not None or command.histograms is not None:
         flag = "pairs" if command.pairs is not None else "histograms"
         raise InputError(flag, f"none for {name}", getattr(command, flag), "leave it out: the target has its own")
-    if isinstance(found, Target):
-        return found, False
-    if not isinstance(found, Learner):
+    if isinstance(subject, Target):
+        return subject, False
+    if not isinstance(subject, Learner):
         advice = "name an instance, or a function (concepts, k) -> Learner, of a subclass of dpjax.Learner"
-        raise InputError("target", _EXPECTED, _a(type(found).__name__), advice)
-    return evidence.learner_target(found, name, found.number_of_concepts), False
+        raise InputError("target", _EXPECTED, _a(type(subject).__name__), advice)
+    return evidence.learner_target(subject, name, subject.number_of_concepts), False
 
 
 def load(name: str, path: str) -> Any:
@@ -77,22 +78,22 @@ def load(name: str, path: str) -> Any:
     module, _, inner = path.partition(":")
     if not module or not inner:
         raise InputError(name, "module:object", repr(path), "write the module, a colon and the object's name")
-    found: Any = imported(module)
+    value: Any = imported(module)
     for part in inner.split("."):
-        if not hasattr(found, part):
-            known = sorted(key for key in vars(found) if not key.startswith("_")) if hasattr(found, "__dict__") else []
+        if not hasattr(value, part):
+            known = sorted(key for key in vars(value) if not key.startswith("_")) if hasattr(value, "__dict__") else []
             raise InputError(
                 name, f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known), repr(path),
                 "check the name",
             )  # fmt: skip
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
     """The value of ``work``. An error that passed through one of these modules is a fault of user code.
 
-    It is raised as a `PersonsFault`, or as the InputError that it has become, with the traceback of the user code.
+    It is raised as a `UserCodeError`, or as the InputError that it has become, with the traceback of the user code.
     """
     packages = {module.partition(".")[0] for module in modules} - {"dpjax"}
     try:
@@ -100,11 +101,11 @@ def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
     except InputError as error:
         cause = error.__cause__
         if cause is not None and not hasattr(error, "trace") and _through(packages, cause):
-            vars(error)["trace"] = own_frames(cause)
+            vars(error)["trace"] = user_frames(cause)
         raise
     except checks.RAISED as error:
         if _through(packages, error):
-            raise PersonsFault(name, error) from error
+            raise UserCodeError(name, error) from error
         raise
 
 
@@ -134,7 +135,7 @@ def _plain(given: dict[str, inspect.Parameter], command: AuditCommand) -> tuple[
         checks.choice("kind", command.kind, {*RANDOMNESS.values(), _OWN})
     elif "concepts" in given or not given:
         return None
-    places = [key for key, one in given.items() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    places = [key for key, param in given.items() if param.kind in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY)]
     if command.kind == _OWN:
         return (_OWN, None, places[0]) if len(places) == 1 or _optional(given, places[1:]) else None
     named = [key for key in places if key.strip("_") in RANDOMNESS]
@@ -186,7 +187,7 @@ def _function(
         )  # fmt: skip
     except InputError as error:
         if error.__cause__ is not None:
-            vars(error)["trace"] = own_frames(error.__cause__)
+            vars(error)["trace"] = user_frames(error.__cause__)
         raise
     if command.histograms is not None and kind == "key":  # exact audits look at more than a statistical one can
         target = replace(target, pairs=partial(_of_histograms, universe), universes=lambda: [universe])
@@ -201,8 +202,8 @@ def _of_the_user(command: AuditCommand, relation: Neighboring) -> tuple[list[Pai
         try:
             first, second = pair
         except (TypeError, ValueError) as error:
-            given = _a(type(pair).__name__) + (f" of length {len(pair)}" if hasattr(pair, "__len__") else "")
-            raise InputError(name, "two databases", given, "return or yield (database, neighbor)") from error
+            kind = _a(type(pair).__name__) + (f" of length {len(pair)}" if hasattr(pair, "__len__") else "")
+            raise InputError(name, "two databases", kind, "return or yield (database, neighbor)") from error
         first, second = as_database(first), as_database(second)
         promised += not audit.require_neighbors(name, first, second, relation, command.data, command.distance)
         pairs.append(Pair(first, second, shown))
@@ -213,27 +214,27 @@ def _of_the_user(command: AuditCommand, relation: Neighboring) -> tuple[list[Pai
 
 
 def _given_pairs(path: str) -> Iterator[Any]:
-    found = load("pairs", path)
+    source = load("pairs", path)
 
     def listed() -> list[Any]:
-        given = found() if callable(found) else found
-        if isinstance(given, str) or not hasattr(given, "__iter__"):
-            got = f"{path}, which gives {_a(type(given).__name__)}"
+        pairs = source() if callable(source) else source
+        if isinstance(pairs, str) or not hasattr(pairs, "__iter__"):
+            got = f"{path}, which gives {_a(type(pairs).__name__)}"
             raise InputError("pairs", "a function that returns or yields pairs", got, "return a list of pairs")
-        some = itertools.islice(given, _MOST_PAIRS + 1)
+        some = itertools.islice(pairs, _MOST_PAIRS + 1)
         return [deepcopy(pair) for pair in some]  # a generator may yield one array again, changed
 
-    if callable(found) and not _optional(signature := _parameters(path, found), list(signature)):
+    if callable(source) and not _optional(signature := _parameters(path, source), list(signature)):
         raise InputError("pairs", "a function without arguments", f"{path}({', '.join(signature)})", "give it defaults")
     try:
-        given = listed()
+        pairs = listed()
     except InputError:
         raise
     except checks.RAISED as error:
-        raise PersonsFault(path, error) from error
-    if len(given) > _MOST_PAIRS:
+        raise UserCodeError(path, error) from error
+    if len(pairs) > _MOST_PAIRS:
         raise InputError("pairs", f"at most {_MOST_PAIRS}", "more", "return or yield fewer")
-    return iter(given)
+    return iter(pairs)
 
 
 def _histograms(words: str, relation: Neighboring) -> Universe:
@@ -249,8 +250,8 @@ def _of_histograms(universe: Universe, most: int | None = None) -> list[Pair]:
     """All pairs, each in one order, or at most this many."""
     ends = sorted({tuple(sorted(pair)) for pair in universe.pairs.tolist()})[:most]
     if not 0 < len(ends) <= _MOST_PAIRS:
-        given, advice = f"{len(ends)}: {universe.what}", "choose other numbers of rows and cells"
-        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbors for a statistical audit", given, advice)
+        size, advice = f"{len(ends)}: {universe.what}", "choose other numbers of rows and cells"
+        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbors for a statistical audit", size, advice)
     rows = universe.databases
     return [Pair(rows[i], rows[j], shown) for i, j in ends]
 

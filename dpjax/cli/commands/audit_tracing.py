@@ -12,7 +12,8 @@ from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import LEARNERS, Builder
 from dpjax.learners.base import Learner, require_learner
 
 _CONCEPTS, _ROWS, _TRIALS = 100, 16, 10_000
@@ -28,8 +29,8 @@ def traced(name: str, command: AuditCommand, privacy: Privacy, watch: Watch) -> 
         if (got := getattr(command, option)) != usual:
             raise InputError(option, f"{usual or 'none'} for method tracing", str(got), "leave it out")
     learner = _learner(name, command)
-    own = learner.number_of_concepts
-    k = command.k if command.k is not None else own if own > 1 else _CONCEPTS
+    count = learner.number_of_concepts
+    k = command.k if command.k is not None else count if count > 1 else _CONCEPTS
     rows = _ROWS if command.rows is None else command.rows
     trials = _TRIALS if command.trials is None else command.trials
     return trace(
@@ -47,14 +48,14 @@ def _learner(name: str, command: AuditCommand) -> Any:
         if name.isidentifier():
             known = {"concepts": concepts, "domain": concepts.domain, "k": 1}
         return Builder(command.imports, known).build("target of method tracing, a learner", name, LEARNERS)
-    found = load("target", name)
-    if callable(found) and not isinstance(found, Learner):
+    learner = load("target", name)
+    if callable(learner) and not isinstance(learner, Learner):
         try:
-            given = inspect.signature(found).parameters
-            found = found(concepts, _CONCEPTS if command.k is None else command.k) if given else found()
+            parameters = inspect.signature(learner).parameters
+            learner = learner(concepts, _CONCEPTS if command.k is None else command.k) if parameters else learner()
         except InputError:
             raise
         except checks.RAISED as error:
-            raise PersonsFault(name, error) from error
-    require_learner(found)
-    return found
+            raise UserCodeError(name, error) from error
+    require_learner(learner)
+    return learner

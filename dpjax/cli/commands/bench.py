@@ -5,9 +5,9 @@ from typing import Any
 
 from dpjax.cli.arguments.bench import BenchCommand
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.core.checks import InputError
+from dpjax.core.screen import Table as Printed
 from dpjax.experiments.config.builder import import_from_here
 
 
@@ -23,8 +23,8 @@ def run(command: BenchCommand) -> Answer:
         ) from error  # fmt: skip
 
     if command.roofline:
-        found = roofline.measured(command.rows or None, command.quick, command.beside)
-        return found, lambda: _show_roofline(roofline.heading(found), *roofline.lines(found))
+        measurement = roofline.measured(command.rows or None, command.quick, command.beside)
+        return measurement, lambda: _show_roofline(roofline.heading(measurement), *roofline.lines(measurement))
     roofline.only(command.beside)
     rows: list[dict[str, Any]] = []
 

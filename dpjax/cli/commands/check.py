@@ -14,7 +14,8 @@ from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
-from dpjax.experiments.config.builder import Builder, PersonsFault
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import Builder
 from dpjax.experiments.run.progress import Progress
 from dpjax.experiments.study.toml import TaskTable, task_of
 from dpjax.testing import Finding, Written, check_concepts, check_law, check_learner, check_mechanism
@@ -30,14 +31,14 @@ def run(command: CheckCommand) -> Answer:
     k = 1 if command.k is None else command.k
     written = Written(command.object, command.imports, command.concepts, k)
     try:
-        found = written.build()
+        subject = written.build()
     except InputError as error:
-        named = ":" in command.object and "(" not in command.object and not isinstance(error, PersonsFault)
+        named = ":" in command.object and "(" not in command.object and not isinstance(error, UserCodeError)
         if not named or not inspect.isfunction(load("object", command.object)):
             raise
         advice = f"{error.advice}; a mechanism that is a plain function: dpjax audit {command.object} --epsilon E"
         raise InputError(error.name, error.expected, error.given, advice) from error
-    kind = kind_of(found)
+    kind = kind_of(subject)
     if command.small is not None and kind != "learner":
         raise InputError("small", f"none for a {kind}", command.small, "leave it out: it is for learners")
     if command.distribution is not None and kind not in ("learner", "class"):
@@ -45,24 +46,24 @@ def run(command: CheckCommand) -> Answer:
     with Progress() as progress:
         how: dict[str, Any] = {"quick": command.quick, "tell": progress.step}
         if kind in ("learner", "class") and command.distribution is not None:
-            how["task"] = _task(found if kind == "class" else found.concepts, command)
+            how["task"] = _task(subject if kind == "class" else subject.concepts, command)
         if kind == "learner":
             small = None if command.small is None else Written(command.small, command.imports, k=k).build()
             how |= {"source": written, "seconds": command.seconds, "small": small}
-            findings = check_learner(found, command.k, **how)
+            findings = check_learner(subject, command.k, **how)
         elif kind == "class":
-            findings = check_concepts(found, **how)
+            findings = check_concepts(subject, **how)
         elif kind == "law":
-            findings = check_law(found, **how)
+            findings = check_law(subject, **how)
         else:
-            findings = check_mechanism(found, seconds=command.seconds, **how)
-    for one in findings:
-        if one.verdict == "error":
-            say(f"{one.check}:\n{one.trace}")
-    counts = {verdict: sum(one.verdict == verdict for one in findings) for verdict in _VERDICTS}
+            findings = check_mechanism(subject, seconds=command.seconds, **how)
+    for finding in findings:
+        if finding.verdict == "error":
+            say(f"{finding.check}:\n{finding.trace}")
+    counts = {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in _VERDICTS}
     status = Status.INVALID if counts["error"] else Status.REFUTED if counts["failed"] else Status.DONE
     answer = {"object": command.object, "kind": kind, "counts": counts, "status": status,
-              "findings": [asdict(one) for one in findings]}  # fmt: skip
+              "findings": [asdict(finding) for finding in findings]}  # fmt: skip
     return answer, lambda: _show(command.object, kind, counts, findings)
 
 
@@ -74,9 +75,11 @@ def _task(concepts: Any, command: CheckCommand) -> Any:
 def _show(name: str, kind: str, counts: dict[str, int], findings: list[Finding]) -> None:
     out, printed = console(), Printed("check", "verdict", "result", "seconds", title=f"{name}: a {kind}")
     printed.columns[3].justify = "right"
-    for one in findings:
-        seen = one.given if one.passed else f"expected {one.expected}, got {one.given}; {one.advice}"
-        printed.add_row(one.check, Text(one.verdict, _MARKS[one.verdict]), seen, f"{one.seconds:.1f}")
+    for finding in findings:
+        seen = (
+            finding.given if finding.passed else f"expected {finding.expected}, got {finding.given}; {finding.advice}"
+        )
+        printed.add_row(finding.check, Text(finding.verdict, _MARKS[finding.verdict]), seen, f"{finding.seconds:.1f}")
     out.print(printed)
     told = [f"{count} {'errors' if verdict == 'error' else verdict}" for verdict, count in counts.items() if count]
     out.print(", ".join(told))

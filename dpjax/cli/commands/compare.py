@@ -5,43 +5,44 @@ from typing import Any
 
 from dpjax.cli.arguments.compare import CompareCommand
 from dpjax.cli.exit_status import Status
-from dpjax.cli.output import Answer, Table
+from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
+from dpjax.core.screen import Table
 from dpjax.experiments.run.compare_devices import compare_stores
 
 
 def run(command: CompareCommand) -> Answer:
     """Counts identical and different outcomes, point by point and in all."""
-    found = compare_stores(command.first, command.second)
+    tally = compare_stores(command.first, command.second)
     answer: dict[str, Any] = {
-        "trials": found.trials, "identical": found.trials - found.differ, "differ": found.differ, "near": found.near,
-        "integers_identical": all(pair.integers for pair in found.pairs), "at_most": found.at_most,
-        "alone": list(found.alone), "points": [asdict(pair) for pair in found.pairs],
-        "status": Status.DONE if found.same else Status.REFUTED,
+        "trials": tally.trials, "identical": tally.trials - tally.differ, "differ": tally.differ, "near": tally.near,
+        "integers_identical": all(pair.integers for pair in tally.pairs), "at_most": tally.at_most,
+        "alone": list(tally.alone), "points": [asdict(pair) for pair in tally.pairs],
+        "status": Status.DONE if tally.same else Status.REFUTED,
     }  # fmt: skip
 
     def show() -> None:
         console = screen()
         printed = Table("learner", "epsilon", "k", "n", "for", "trials", "identical", "differ", "near", "successes",
                         "program", "cell")  # fmt: skip
-        for pair in found.pairs:
+        for pair in tally.pairs:
             epsilon = "" if pair.epsilon is None else f"{pair.epsilon:g}"
             printed.add_row(
                 pair.learner, epsilon, str(pair.k), str(pair.n), pair.purpose, str(pair.trials),
                 str(pair.trials - pair.differ), str(pair.differ), str(pair.near), "{} / {}".format(*pair.successes),
                 "same" if pair.same_program else "differs", pair.cells[0][:12],
             )  # fmt: skip
-        for devices in sorted({pair.devices for pair in found.pairs}):
+        for devices in sorted({pair.devices for pair in tally.pairs}):
             console.print(" and ".join(devices))
         console.print(printed)
-        identical = found.trials - found.differ
-        kinds = f"{found.differ} differ, {found.near} of them by one bin of the error"
-        said = [f"{identical} of {found.trials} trials are identical; {kinds}"]
-        if found.at_most is not None:
-            said.append(f"at each point, with 95% confidence, at most {found.at_most:.2g} of all trials differ")
-        if not all(pair.integers for pair in found.pairs):
+        identical = tally.trials - tally.differ
+        kinds = f"{tally.differ} differ, {tally.near} of them by one bin of the error"
+        said = [f"{identical} of {tally.trials} trials are identical; {kinds}"]
+        if tally.at_most is not None:
+            said.append(f"at each point, with 95% confidence, at most {tally.at_most:.2g} of all trials differ")
+        if not all(pair.integers for pair in tally.pairs):
             said.append("columns of integers differ")
-        for count, root in zip(found.alone, (command.first, command.second), strict=True):
+        for count, root in zip(tally.alone, (command.first, command.second), strict=True):
             if count:
                 said.append(f"{count} cells are in {root} only")
         for line in said:

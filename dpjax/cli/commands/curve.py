@@ -9,7 +9,6 @@ from dpjax.cli.arguments.curve import CurveCommand
 from dpjax.cli.commands.plot import options_of
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.cli.signals import stopped_by_signals, watched
 from dpjax.cli.study_of import study_of
@@ -17,6 +16,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
 from dpjax.core.screen import Screen
+from dpjax.core.screen import Table as Printed
 from dpjax.experiments.run import engine
 from dpjax.experiments.run.items import first_items
 from dpjax.experiments.run.run import prepare, run_shard
@@ -197,11 +197,11 @@ def _prepared(study: Study, out: Path) -> Answer:
     with Store(out):
         prepare(study, out)
     cells = sum(1 for _ in first_items(study))
-    answer = {"store": str(out), "cells": cells, "curves": len(study.lines)}
+    answer = {"store": str(out), "cells": cells, "curves": len(study.curves)}
 
     def show() -> None:
         screen().print(
-            f"{out}: {len(study.lines)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
+            f"{out}: {len(study.curves)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
         )
         screen().print(pasteable("curve", out, "--out", out, config=study.to_dict()))
 

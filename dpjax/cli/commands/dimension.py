@@ -11,7 +11,7 @@ from dpjax.cli.arguments.dimension import DimensionCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Multiclass
-from dpjax.concepts.listing import all_rows
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.multiclass import MOST_LABELS
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -21,7 +21,8 @@ from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
 from dpjax.experiments.config.builder import imported
 from dpjax.learners import BitReduction
-from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
+from dpjax.lists.base import MOST_ELEMENTS
+from dpjax.lists.version_spaces import MOST_CONCEPTS
 from dpjax.theory import global_stability, irreducibility, kln
 
 _MANY = "more than 2^62"
@@ -39,11 +40,11 @@ def run(command: DimensionCommand) -> Answer:
         table, rows, labels = _bit(table, rows, labels, command.bit)
     Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)  # wrong numbers stop here
     kln.agnostic(len(table), command.epsilon, command.alpha, command.beta)
-    found = summary(table, command.seconds)  # an iterator: what is known is printed at once
+    dimensions = summary(table, command.seconds)  # an iterator: what is known is printed at once
     answer: dict[str, Any] = {"concepts": len(table), "elements": table.shape[1], "labels": labels}
     if command.json:
-        known = [*found]
-        answer |= {"rows": rows.tolist(), "dimensions": [_record(one) for one in known]}
+        known = [*dimensions]
+        answer |= {"rows": rows.tolist(), "dimensions": [_record(dimension) for dimension in known]}
         answer["sample sizes"] = _sample_sizes(table, labels, known[0], command)
 
     def show() -> None:
@@ -60,11 +61,15 @@ def run(command: DimensionCommand) -> Answer:
             )
         say(f"{'dimension':38}{'value':12}{'seconds':>8}  witness")
         first = None
-        for one in found:
-            first = first or one
-            value = _short(one.lower) if one.exact else f"{_short(one.lower)} to {_short(one.upper)}"
-            stopped = "" if one.exact else "stopped; "
-            say(f"{one.name:37} {value:11} {one.seconds:8.2f}  {stopped}{one.witness}")
+        for dimension in dimensions:
+            first = first or dimension
+            value = (
+                _short(dimension.lower)
+                if dimension.exact
+                else f"{_short(dimension.lower)} to {_short(dimension.upper)}"
+            )
+            stopped = "" if dimension.exact else "stopped; "
+            say(f"{dimension.name:37} {value:11} {dimension.seconds:8.2f}  {stopped}{dimension.witness}")
         at = f"at epsilon = {command.epsilon:g}, alpha = {command.alpha:g}, beta = {command.beta:g}"
         say(f"rows that private learners need by their theorems {at}; delta = {command.delta:g} where one is spent")
         for name, size in _sample_sizes(table, labels, first, command).items():
@@ -87,7 +92,7 @@ def _bit(table: np.ndarray, rows: np.ndarray, labels: int, number: int) -> tuple
 def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: DimensionCommand) -> dict[str, int | None]:
     """Of the private learners of any finite class; None above 2^62. The first dimension of a class is Littlestone's."""
     numbers = command.epsilon, command.alpha, command.beta
-    found: dict[str, int | None] = {
+    sizes: dict[str, int | None] = {
         "KLN, pure": kln.realizable(len(table), *numbers),
         "KLN, pure, agnostic": kln.agnostic(len(table), *numbers),
     }
@@ -97,32 +102,32 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
         shape = len(table), table.shape[1]
         if command.delta > 0:  # both spend some of it
             stable = _or_none(lambda: global_stability.rows(d, *rest))
-            found[f"SparseAggregate(GloballyStable), improper{small}"] = stable
+            sizes[f"SparseAggregate(GloballyStable), improper{small}"] = stable
             irreducible = _or_none(lambda: irreducibility.rows(d, *shape, *rest))
-            found[f"SparseAggregate(Irreducibility), improper{small}"] = irreducible
+            sizes[f"SparseAggregate(Irreducibility), improper{small}"] = irreducible
     if 2 < labels <= MOST_LABELS and table.shape[1]:
         learner = BitReduction(Multiclass.of(table, labels))
-        found["BitReduction, pure, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
-    return found
+        sizes["BitReduction, pure, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
+    return sizes
 
 
 def _or_none(size: Callable[[], int]) -> int | None:
     try:
-        found = size()
+        rows = size()
     except InputError:  # more than 2^62
         return None
-    return found if found <= 2**62 else None
+    return rows if rows <= 2**62 else None
 
 
 def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
     """The distinct rows of the class, their numbers in it, and the number of labels."""
     made = class_of(command.matrix, command.imports)
     labels = command.labels
-    if hasattr(made, "predict"):
-        every = all_rows(made)
+    if isinstance(made, ConceptClass):
+        every = made.matrix()
         rows = first_rows(every)
         table = class_matrix(every[rows], labels)
-        labels = labels or getattr(made, "labels", None)
+        labels = labels or made.labels
     else:  # anything else has to be a table
         table = class_matrix(made, labels)
         rows = np.arange(len(table))
@@ -149,10 +154,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ShatteredTree):
         return {"nodes": [_plain_node(node) for node in value.nodes()]}
     if dataclasses.is_dataclass(value):
-        return {key: _plain(one) for key, one in vars(value).items() if one is not None}
+        return {key: _plain(item) for key, item in vars(value).items() if item is not None}
     if isinstance(value, frozenset):
         return sorted(value)
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _plain_node(node: tuple[ShatteredTree, tuple[int, ...]]) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def run(command: ExportCommand) -> Answer:
 def _arrays(command: ExportCommand) -> Answer:
     """Writes result.nc: netCDF 3, which SciPy writes and most programs read."""
     for flag in ("tables", "between", "alphas"):
-        if (given := getattr(command, flag)) not in ((), None):
-            raise InputError(flag, "none for format netcdf", str(given), "leave it out, or choose csv or parquet")
+        if (value := getattr(command, flag)) not in ((), None):
+            raise InputError(flag, "none for format netcdf", str(value), "leave it out, or choose csv or parquet")
     result = Result.load(command.result)
     arrays = result.to_xarray()
     arrays.attrs["seed"] = str(arrays.attrs["seed"])  # netCDF 3 has no whole numbers of 64 bits

@@ -13,25 +13,28 @@ import numpy as np
 from dpjax import baselines
 from dpjax.cli.arguments.learn import LearnCommand
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.cli.parsing import declared
 from dpjax.concepts import Cube, Hypothesis, Thresholds, areas
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file, require_new
+from dpjax.core.members import implements
+from dpjax.core.screen import Table as Printed
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.config.builder import CONCEPTS, LEARNERS, Builder, concepts_of, parameters
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.config.to_spec import spec_of
 from dpjax.experiments.run.progress import Estimate
-from dpjax.experiments.store.store import versions
+from dpjax.experiments.store.canonical import versions
 from dpjax.learners.columns import for_concepts
 from dpjax.papers.pages import about
 from dpjax.tables import columns, grids, places, warn
 from dpjax.tables.constant import Constant
 from dpjax.tables.learned import Learned, check_rules
-from dpjax.tables.reading import Form, header
+from dpjax.tables.reading import header
+from dpjax.tables.sources import Form
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
 _BITS = 16
@@ -40,7 +43,7 @@ _Categories = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """The task of the command: the table, the learner of its concepts, and numbers."""
 
     data: columns.Table
@@ -58,7 +61,7 @@ class _Asked:
         """Why the class does not list its concepts, although it has a method for this; empty if it does."""
         concepts = self.learner.concepts
         try:
-            if hasattr(concepts, "pieces"):
+            if implements(concepts, ConceptClass.pieces):
                 jax.eval_shape(baselines.ERM(concepts).learn, keys.root(0), self.data.sample(), None)
         except InputError as error:
             return str(error)
@@ -67,7 +70,7 @@ class _Asked:
     def measured(self) -> tuple[dict[str, np.ndarray], Hypothesis]:
         """Held-out errors of the learner, its baselines and the best constant, and the hypotheses from all rows."""
         concepts, done = self.learner.concepts, 0
-        with_erm = hasattr(concepts, "pieces") and not self.refused
+        with_erm = implements(concepts, ConceptClass.pieces) and not self.refused
         runs = 1 + self.trials * (1 if with_erm else 2)
 
         def finished(trials: int) -> None:
@@ -81,9 +84,9 @@ class _Asked:
             )  # fmt: skip
 
         def learned() -> Hypothesis:
-            found = columns.learn_all(self.learner, self.data, self.privacy, self.accuracy, self.seed)
+            result = columns.learn_all(self.learner, self.data, self.privacy, self.accuracy, self.seed)
             finished(1)
-            return found
+            return result
 
         with Estimate() as tell:
             finished(0)
@@ -91,31 +94,29 @@ class _Asked:
                 twin = self.learner.with_weak(baselines.ERM(concepts))
                 others = {"not_private": twin, "constant": Constant(concepts)}
                 return held_out({"private": self.learner, **others}, self.privacy), learned()
-            found = held_out({"private": self.learner, "constant": Constant(concepts)}, self.privacy)
+            result = held_out({"private": self.learner, "constant": Constant(concepts)}, self.privacy)
             loose = held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
-            errors = {"private": found["private"], f"epsilon_{_LOOSE:g}": loose["private"]}
-            return errors | {"constant": found["constant"]}, learned()
+            errors = {"private": result["private"], f"epsilon_{_LOOSE:g}": loose["private"]}
+            return errors | {"constant": result["constant"]}, learned()
 
 
 def run(command: LearnCommand) -> Answer:
     """Learns from a table; the answer holds hypotheses, guarantee, held-out errors and warnings."""
-    asked = _asked(command)
-    data, learner, rows = asked.data, asked.learner, len(asked.data.y)
-    guarantee = learner.guarantee(columns.plan_for(learner, asked.privacy, asked.accuracy, rows))
-    guarantee = None if asked.unproved else guarantee
-    errors, hypothesis = asked.measured()
-    if trimmed := getattr(learner.concepts, "trimmed", None):
-        hypothesis = trimmed(hypothesis)
-    learned = Learned(learner, hypothesis, asked.placing, data.names, command.positive)
+    request = _request(command)
+    data, learner, rows = request.data, request.learner, len(request.data.y)
+    guarantee = learner.guarantee(columns.plan_for(learner, request.privacy, request.accuracy, rows))
+    guarantee = None if request.unproved else guarantee
+    errors, hypothesis = request.measured()
+    learned = Learned(learner, learner.concepts.trimmed(hypothesis), request.placing, data.names, command.positive)
     rules = learned.rules()
     released = {
         "versions": versions(), "epsilon": command.epsilon, "delta": command.delta, "alpha": command.alpha,
         "beta": command.beta, "guarantee": None if guarantee is None else guarantee.to_dict(), "concepts": rules,
     }  # fmt: skip
-    if asked.placing.shape:
+    if request.placing.shape:
         released["box"] = list(command.box)
-    told = [{**rule, **_spread(errors, j, asked.test_rows)} for j, rule in enumerate(rules)]
-    needed = warn.rows_needed(learner, asked.privacy, asked.accuracy)
+    told = [{**rule, **_spread(errors, j, request.test_rows)} for j, rule in enumerate(rules)]
+    needed = warn.rows_needed(learner, request.privacy, request.accuracy)
 
     def advice(j: int) -> str:
         text, flip = data.grids[j].category is not None, data.grids[j].flip
@@ -123,22 +124,22 @@ def run(command: LearnCommand) -> Answer:
             return ""
         return f"if {'the category means 0' if text else 'large values mean 1'}, give --flip for the feature"
 
-    alone = f"no learner without privacy is compared, {asked.refused}" if asked.refused else ""
-    warnings = [*filter(None, [asked.unproved, alone]), *data.notes, *needed.warnings(rows)]
+    alone = f"no learner without privacy is compared, {request.refused}" if request.refused else ""
+    warnings = [*filter(None, [request.unproved, alone]), *data.notes, *needed.warnings(rows)]
     warnings += warn.of_errors(told, advice)
     answer = {
         **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
-        "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
-        "test_rows": asked.test_rows, "bits": max(grid.bits for grid in asked.placing.grids), "seed": command.seed,
+        "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": request.trials,
+        "test_rows": request.test_rows, "bits": max(grid.bits for grid in request.placing.grids), "seed": command.seed,
         "concepts": told, "sample_size": needed.rows, "delimiter": data.delimiter,
-        "categories": asked.placing.categories, "warnings": warnings,
+        "categories": request.placing.categories, "warnings": warnings,
     }  # fmt: skip
     if command.out is not None:
         answer["files"] = _kept(command, answer, released, learned, data)
     return answer, lambda: _show(command, answer, guarantee)
 
 
-def _asked(command: LearnCommand) -> _Asked:
+def _request(command: LearnCommand) -> _Request:
     """Validates all input before anything runs."""
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
     accuracy = Accuracy(checks.probability("alpha", command.alpha), checks.probability("beta", command.beta))
@@ -148,8 +149,8 @@ def _asked(command: LearnCommand) -> _Asked:
         checks.integer("trials", command.trials, 1)
     form = Form(command.delimiter, command.encoding, command.missing, command.comment)
     builder = Builder(command.imports)
-    found = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
-    usual = (concepts_of(found) if callable(found) else None) or "Thresholds"
+    maker = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
+    usual = (concepts_of(maker) if callable(maker) else None) or "Thresholds"
     kind = usual if command.concepts is None else command.concepts
     shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
     cube = "dimension" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
@@ -180,7 +181,7 @@ def _asked(command: LearnCommand) -> _Asked:
     trials = command.trials or (_SHAPE_TRIALS if shape else _TRIALS)
     test_rows = min(rows - 1, max(1, round(command.test_share * rows)))
     read = _unproved({name: placing.categories[name] for name in unproved})
-    return _Asked(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed, read)
+    return _Request(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed, read)
 
 
 def _unproved(categories: _Categories) -> str:
@@ -254,12 +255,12 @@ def _on_plane(command: LearnCommand, form: Form, categories: _Categories) -> tup
 
 def _spread(errors: Mapping[str, np.ndarray], j: int, test_rows: int) -> dict[str, dict[str, float]]:
     """Mean and quantiles of each learner's held-out errors on concept j."""
-    found = {}
+    summaries = {}
     for name, counts in errors.items():
         share = counts[:, j] / test_rows
         low, high = (float(np.quantile(share, level)) for level in (0.05, 0.95))
-        found[f"error_{name}"] = {"mean": float(share.mean()), "q05": low, "q95": high}
-    return found
+        summaries[f"error_{name}"] = {"mean": float(share.mean()), "q05": low, "q95": high}
+    return summaries
 
 
 def _kept(
@@ -268,7 +269,7 @@ def _kept(
     """Writes the hypotheses, the whole answer and, for a shape, its region and a picture; returns the paths."""
     assert command.out is not None
     concepts, files = learned.learner.concepts, []
-    if hasattr(concepts, "halfplanes"):
+    if implements(concepts, ConceptClass.halfplanes):
         from dpjax.plots.polygons import plot_polygon
 
         region = places.geometry(concepts, learned.hypothesis, learned.placing.grids)
@@ -288,7 +289,7 @@ def _kept(
     for name, content in (("errors.json", answer), ("learned.json", released)):
         replace_file(command.out / name, json.dumps(content, indent=1, allow_nan=False).encode())
         files.insert(0, command.out / name)
-    return [str(one) for one in files]
+    return [str(path) for path in files]
 
 
 def _show(command: LearnCommand, answer: Mapping[str, Any], guarantee: Any) -> None:

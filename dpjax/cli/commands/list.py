@@ -30,12 +30,12 @@ def run(command: ListCommand) -> Answer:
     """Names with their arguments, their first line, and the Privacy line of their docstrings."""
     rows: list[dict[str, str]] = []
     for kind, made in _KINDS.items():
-        for name, found in sorted(public_names(made).items()):
+        for name, member in sorted(public_names(made).items()):
             if name not in {row["name"] for row in rows}:
-                rows.append(_row(kind, name, found))
-    for name, found in inspect.getmembers(mechanisms, inspect.isfunction):
-        if _privacy_line(found):
-            rows.append(_row("mechanism", name, found))
+                rows.append(_row(kind, name, member))
+    for name, member in inspect.getmembers(mechanisms, inspect.isfunction):
+        if _privacy_line(member):
+            rows.append(_row("mechanism", name, member))
 
     def show() -> None:
         out, kind = console(), ""
@@ -56,15 +56,15 @@ def run(command: ListCommand) -> Answer:
 def _row(kind: str, name: str, found: Any) -> dict[str, str]:
     text = inspect.getdoc(found) or ""
     first = text.split("\n\n")[0].replace("\n", " ")
-    given = "" if kind == "mechanism" else _arguments(found)
-    return {"kind": kind, "name": name, "arguments": given, "what": first, "guarantee": _privacy_line(found)}
+    arguments = "" if kind == "mechanism" else _arguments(found)
+    return {"kind": kind, "name": name, "arguments": arguments, "what": first, "guarantee": _privacy_line(found)}
 
 
 def _arguments(found: Any) -> str:
-    given = ("concepts", "domain", "k") if not CONCEPTS.made_by(found) else ()
-    own = [key if one.default is one.empty else f"{key}=..." for key, one in inspect.signature(found).parameters.items()
-           if key not in given]  # fmt: skip
-    return f"({', '.join(own)})"
+    hidden = () if CONCEPTS.made_by(found) or LEARNERS.made_by(found) else ("concepts", "domain", "k")
+    sig = [key if arg.default is arg.empty else f"{key}=..." for key, arg in inspect.signature(found).parameters.items()
+           if key not in hidden]  # fmt: skip
+    return f"({', '.join(sig)})"
 
 
 def _privacy_line(found: Any) -> str:

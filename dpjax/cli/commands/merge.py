@@ -73,7 +73,7 @@ def _joined(into: Store, source: Store) -> dict[str, Any]:
 
 def _study(command: MergeCommand) -> dict[str, Any] | None:
     """The study of the joined store; where it has none, that of the others if they agree."""
-    if (own := read_study(command.into)) is not None:
-        return own
+    if (study := read_study(command.into)) is not None:
+        return study
     first, *others = map(read_study, command.others)
-    return first if all(one == first for one in others) else None
+    return first if all(other == first for other in others) else None

@@ -46,8 +46,8 @@ def run(command: NewCommand) -> Answer:
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
-        given = f"{command.out}: {error.strerror}"
-        raise InputError("out", "a folder that can be written to", given, "choose another folder") from error
+        message = f"{command.out}: {error.strerror}"
+        raise InputError("out", "a folder that can be written to", message, "choose another folder") from error
     here = [] if command.out.resolve() == Path.cwd() else [f"cd {shlex.quote(str(command.out))}"]
     test = f'python -m pytest test_{command.name}.py    # pytest comes with "dpjax[test]"'
     steps = [*here, *(step.format(name=command.name) for step in _STEPS[kind]), test]
@@ -63,10 +63,10 @@ def texts(kind: str, name: str) -> dict[str, str]:
     """The two files by their names without .py."""
     stem = _TEMPLATES[kind]
     folder = resources.files(_PACKAGE)
-    found = {name: f"{stem}.py", f"test_{name}": f"test_{stem}.py"}
+    files = {name: f"{stem}.py", f"test_{name}": f"test_{stem}.py"}
     return {
-        own: (folder / file).read_text(encoding="utf-8").replace(f"{_PACKAGE}.{stem}", name)
-        for own, file in found.items()
+        module: (folder / file).read_text(encoding="utf-8").replace(f"{_PACKAGE}.{stem}", name)
+        for module, file in files.items()
     }
 
 
@@ -74,16 +74,16 @@ def _check_name(name: str, out: Path) -> None:
     """Raises InputError for names that cannot be imported or would shadow another module."""
     if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
         raise InputError("name", "a name that Python can import", repr(name), "use letters, digits and _")
-    for own in (name, f"test_{name}"):
-        if own in sys.stdlib_module_names or own in sys.builtin_module_names:
-            raise InputError("name", "a name of your own", f"{own}, a module of Python", "choose another name")
+    for module in (name, f"test_{name}"):
+        if module in sys.stdlib_module_names or module in sys.builtin_module_names:
+            raise InputError("name", "a name of your own", f"{module}, a module of Python", "choose another name")
         try:
-            found = importlib.util.find_spec(own)
+            spec = importlib.util.find_spec(module)
         except ValueError:  # a module without a specification, such as __main__
-            raise InputError("name", "a name of your own", own, "choose another name") from None
-        if found is not None and not _in(found.origin, out):
-            where = found.origin or "installed"
-            raise InputError("name", "a name that is free", f"{own}, a module of {where}", "choose another name")
+            raise InputError("name", "a name of your own", module, "choose another name") from None
+        if spec is not None and not _in(spec.origin, out):
+            where = spec.origin or "installed"
+            raise InputError("name", "a name that is free", f"{module}, a module of {where}", "choose another name")
 
 
 def _in(origin: str | None, folder: Path) -> bool:

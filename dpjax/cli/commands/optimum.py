@@ -9,17 +9,20 @@ from dpjax.audit.watch import Watch
 from dpjax.cli.arguments.optimum import OptimumCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.exit_status import Status
-from dpjax.cli.output import Answer, Table, console
+from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.screen import Table
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.config.builder import LEARNERS, Builder, PersonsFault, imported
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import LEARNERS, Builder, imported
 from dpjax.experiments.run.progress import Estimate
 from dpjax.learners import Independent
 
-_RELATIONS = {one.value: one for one in Neighboring}
+_RELATIONS = {relation.value: relation for relation in Neighboring}
 _NOTHING = "none proved"
 _BETA = 0.1  # of the plans of compared learners; KLN's does not depend on it
 
@@ -31,7 +34,7 @@ def run(command: OptimumCommand) -> Answer:
     if not command.n:
         raise InputError("n", "numbers of rows", "none", "give some, for example --n 2 4 6 8")
     made = class_of(command.matrix, command.imports)
-    matrix = np.asarray(matrix_of(made) if hasattr(made, "predict") else made)
+    matrix = np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
     privacy = Privacy(command.epsilon, command.delta)
     goal = goal_of(
@@ -47,11 +50,13 @@ def run(command: OptimumCommand) -> Answer:
     for n in command.n:
         try:
             with Estimate() as estimate:
-                found = optimum(
+                solution = optimum(
                     goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
                     tolerance=tolerance, watch=_of_rows(n, estimate),
                 )  # fmt: skip
-            rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
+            rows.append(
+                _row(n, solution, {text: _success(learner, solution, command) for text, learner in others.items()})
+            )
         except (InputError, MemoryError) as error:  # the other sizes are solved all the same
             errors[n] = error
         except KeyboardInterrupt:  # what is solved is shown all the same
@@ -78,10 +83,10 @@ def _built(known: Builder, text: str, command: OptimumCommand, k: int) -> Any:
     try:
         learner = known.build("learner", text, LEARNERS)
         if learner.neighboring.value != command.relation:
-            given = f"{type(learner).__name__} under {learner.neighboring.value}"
-            raise InputError("learners", f"learners under {command.relation}", given, "leave it out of --learners")
+            kind = f"{type(learner).__name__} under {learner.neighboring.value}"
+            raise InputError("learners", f"learners under {command.relation}", kind, "leave it out of --learners")
         return Independent(learner, k) if k > 1 and learner.number_of_concepts != k else learner
-    except PersonsFault:
+    except UserCodeError:
         raise
     except InputError as error:
         raise InputError(f"{text}, {error.name}", error.expected, error.given, error.advice) from error
@@ -114,10 +119,10 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     table = Table("n", "no private learner above", "learner found", "for all distributions", *names,
                   *(f"gap of {name}" for name in names), "program", "seconds")  # fmt: skip
     for row in answer["rows"]:
-        own = row["learners"]
+        rates = row["learners"]
         table.add_row(
             str(row["n"]), _up(row["no_learner_above"]), f"{row['found']:.4f}", _down(row["everywhere"]),
-            *(f"{own[name]:.4f}" for name in names), *(f"{row['no_learner_above'] - own[name]:.4f}" for name in names),
+            *(f"{rates[key]:.4f}" for key in names), *(f"{row['no_learner_above'] - rates[key]:.4f}" for key in names),
             f"{row['variables']} variables, {row['constraints']} constraints", f"{row['seconds']:.1f}",
         )  # fmt: skip
     out.print(table)

@@ -6,7 +6,7 @@ from dpjax.cli.arguments.plan import PlanCommand
 from dpjax.cli.output import Answer, console
 from dpjax.cli.study_of import study_of
 from dpjax.experiments.run import forecast
-from dpjax.experiments.run.forecast import LineForecast
+from dpjax.experiments.run.forecast import CurveForecast
 
 
 def run(command: PlanCommand) -> Answer:
@@ -14,15 +14,15 @@ def run(command: PlanCommand) -> Answer:
     study = study_of(command)
     what = forecast.forecast(study)
     rows = []
-    for one in what.lines:
-        guarantee = one.line.guarantee()
+    for entry in what.curves:
+        guarantee = entry.curve.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        assumes = one.line.setting.learner.assumes
-        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem(), "assumes": assumes}
-        row = {**one.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
-        if (below := one.line.below()) is not None:
+        assumes = entry.curve.setting.learner.assumes
+        theorem = {"theorem": entry.curve.theorem(), "why_no_theorem": entry.curve.why_no_theorem(), "assumes": assumes}
+        row = {**entry.curve.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
+        if (below := entry.curve.below()) is not None:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
-        rows.append(row | _trials(one))
+        rows.append(row | _trials(entry))
     answer: dict[str, Any] = {
         "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes, "cells": what.cells,
         "estimate": forecast.RULE if what.estimated else None, "seconds": None,
@@ -69,10 +69,10 @@ def run(command: PlanCommand) -> Answer:
     return answer, show
 
 
-def _trials(one: LineForecast) -> dict[str, Any]:
+def _trials(one: CurveForecast) -> dict[str, Any]:
     search = {"visits": len(one.search), "trials": sum(visit.computed for visit in one.search)} if one.search else None
-    sizes = [visit.setting.n for visit in one.curve]
-    curve = {"n": sizes, "trials": sum(visit.computed for visit in one.curve)}
+    sizes = [visit.setting.n for visit in one.points]
+    curve = {"n": sizes, "trials": sum(visit.computed for visit in one.points)}
     return {"search": search, "curve": curve, "shared": one.shared}
 
 

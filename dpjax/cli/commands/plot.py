@@ -56,7 +56,7 @@ def _pair(name: str, word: str) -> tuple[str, str]:
 
 
 def _styles(words: Sequence[str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    styles: dict[str, dict[str, Any]] = {}
     for word in words:
         match = re.fullmatch(rf"(.+)\.({'|'.join(FIELDS)})=(.*)", word)
         if match is None:
@@ -64,10 +64,10 @@ def _styles(words: Sequence[str]) -> dict[str, dict[str, Any]]:
                              "give for example KLN.color=black")  # fmt: skip
         name, field, value = match.groups()
         lengths = field == "dashes" and re.fullmatch(r"[\d., ]+", value)
-        found.setdefault(name, {})[field] = (
+        styles.setdefault(name, {})[field] = (
             [_number("styles", length) for length in re.split(r"[, ]+", value)] if lengths else value
         )
-    return found
+    return styles
 
 
 def _number(name: str, word: str) -> float:

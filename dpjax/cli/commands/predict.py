@@ -15,7 +15,8 @@ from dpjax.core.files import replace_file, require_new
 from dpjax.core.logs import plain
 from dpjax.tables import learned
 from dpjax.tables.columns import placed
-from dpjax.tables.reading import Form, complete, opened
+from dpjax.tables.reading import complete, opened
+from dpjax.tables.sources import Form
 
 _CLIPPED = "values outside the bounds count as the nearest bound"
 
@@ -28,7 +29,7 @@ def run(command: PredictCommand) -> Answer:
     placing, form = model.placing, Form(command.delimiter, command.encoding, command.missing, command.comment)
     values, other = placed(opened(command.table, [*placing.places], form), placing)
     whole = complete({name: ~np.isnan(values[place]) for name, place in placing.places.items()}, command.drop_missing)
-    values = [one[whole] for one in values]
+    values = [column[whole] for column in values]
     labels = model.predict(values)
     full = np.zeros((len(whole), len(model.names)), bool)
     full[whole] = labels

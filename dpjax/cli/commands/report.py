@@ -14,15 +14,15 @@ from dpjax.reports import audit_page
 
 def run(command: ReportCommand) -> Answer:
     """Writes the report of a study or of an audit, and returns its path and size."""
-    given = command.result
-    folder = given if given.is_dir() else given.parent
+    path = command.result
+    folder = path if path.is_dir() else path.parent
     out = command.out or folder / "report.html"
     if out.suffix not in (".html", ".htm"):
         raise InputError("out", "a name that ends in .html", repr(str(out)), "give for example report.html")
-    if (audit := _audit(given)) is not None:
+    if (audit := _audit(path)) is not None:
         replace_file(out, audit_page(audit).encode())
     else:
-        Result.load(given).report(out)
+        Result.load(path).report(out)
     size = out.stat().st_size
 
     def show() -> None:
@@ -41,7 +41,7 @@ def _audit(path: Path) -> dict[str, Any] | None:
             return None
         path = path / "audit.json"
     try:
-        found = parse_json(read_bytes(path))
+        content = parse_json(read_bytes(path))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and {"reports", "witness"} & found.keys() else None
+    return content if isinstance(content, dict) and {"reports", "witness"} & content.keys() else None

@@ -22,25 +22,25 @@ _SECONDS = 1.0
 def run(command: StatusCommand) -> Answer:
     """Lists requested, measured and failed curves, the store's cells and trials, and broken files."""
     with Store(command.out, read_only=True) as store:
-        found = store.status(None if command.check else _SECONDS)
-    answer: dict[str, Any] = {"cells": found.cells, "trials": found.trials, "broken": list(found.broken)}
+        status = store.status(None if command.check else _SECONDS)
+    answer: dict[str, Any] = {"cells": status.cells, "trials": status.trials, "broken": list(status.broken)}
     if (now := standing(command.out)) is not None:
         answer |= _told(now)
     failures: dict[str, dict[str, Any]] = {}
-    if (asked := read_study(command.out)) is not None:
+    if (study := read_study(command.out)) is not None:
         from dpjax.experiments.results.result import Result  # imports JAX
 
         result = Result.load(command.out).data if os.path.lexists(command.out / "result.json") else {}
-        same = result.get("config") == asked
+        same = result.get("config") == study
         rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}
         seen = {tuple(row[at] for at in _PLACES) for name in ("points", "n_star") for row in rows[name]}
-        sweep = asked["sweep"]
+        sweep = study["sweep"]
         lines = [dict(zip(_PLACES, line, strict=True)) | {"measured": line in seen}
-                 for line in product(asked["learners"], sweep["k"], sweep["epsilon"])]  # fmt: skip
+                 for line in product(study["learners"], sweep["k"], sweep["epsilon"])]  # fmt: skip
         measured = sum(line["measured"] for line in lines)
         answer |= {"curves": len(lines), "measured": measured, "lines": lines}
         failures |= {_item(row): {"error": row["error"]} for row in rows["failures"]}
-    failures |= {str(one.get("item")): one for one in Records(command.out).failures()}
+    failures |= {str(record.get("item")): record for record in Records(command.out).failures()}
     answer["failures"] = [{"item": item} | failures[item] for item in sorted(failures)]
 
     def show() -> None:
@@ -53,15 +53,15 @@ def run(command: StatusCommand) -> Answer:
             _say_standing(say, now)
         if "curves" in answer:
             say(f"{answer['measured']} of {answer['curves']} curves measured")
-            for name in asked["learners"] if asked else ():
+            for name in study["learners"] if study else ():
                 say(f"  {name}: {_where(answer['lines'], name)}")
-        say(f"{found.cells} cells, {found.trials} trials")
+        say(f"{status.cells} cells, {status.trials} trials")
         for failure in answer["failures"]:
             say(f"failed: {failure['item']}: {failure['error']}")
-        again = pasteable("curve", command.out, "--out", command.out, config=asked)
+        again = pasteable("curve", command.out, "--out", command.out, config=study)
         if now is not None and not now.left and answer.get("measured", 0) < answer.get("curves", 0):
             say(f"no cell is left; the result and its figure: {again}")
-        for path in found.broken:
+        for path in status.broken:
             say(f"broken: {path} (run again with --repair, or move it away; the next run computes it again)")
 
     return answer, show
@@ -94,13 +94,15 @@ def _duration(seconds: float) -> str:
 
 def _where(lines: Sequence[Mapping[str, Any]], name: str) -> str:
     """Which k and epsilon of a learner are measured."""
-    own = [line for line in lines if line["learner"] == name]
-    missing = [f"k = {line['k']}, epsilon = {line['epsilon']:g}" for line in own if not line["measured"]]
-    several = f"k = {_listed(own, 'k')}; epsilon = {_listed(own, 'epsilon')}"
+    curves = [line for line in lines if line["learner"] == name]
+    missing = [f"k = {line['k']}, epsilon = {line['epsilon']:g}" for line in curves if not line["measured"]]
+    several = f"k = {_listed(curves, 'k')}; epsilon = {_listed(curves, 'epsilon')}"
     if not missing:
         return several
     more = f" and {len(missing) - _MOST} others" if len(missing) > _MOST else ""
-    return f"{several}; not measured: {'; '.join(missing[:_MOST])}{more}" if len(missing) < len(own) else "not measured"
+    return (
+        f"{several}; not measured: {'; '.join(missing[:_MOST])}{more}" if len(missing) < len(curves) else "not measured"
+    )
 
 
 def _listed(lines: Sequence[Mapping[str, Any]], name: str) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 
 from dpjax.cli.arguments.table import TableCommand
 from dpjax.cli.output import Answer
-from dpjax.cli.output import Table as Printed
 from dpjax.cli.output import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.plain import plain
+from dpjax.core.screen import Table as Printed
 from dpjax.experiments.run import engine
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import end_of
@@ -56,8 +56,8 @@ def run(command: TableCommand) -> Answer:
             def say(text: str, title: str = row.title) -> None:
                 progress.step(f"{title}: {text}", len(measured), len(rows))
 
-            asked = {"limit": command.limit, "trials": command.trials, "error": 1 - command.confidence}
-            measured.append(paper.measure(row, cells, say, **asked))
+            options = {"limit": command.limit, "trials": command.trials, "error": 1 - command.confidence}
+            measured.append(paper.measure(row, cells, say, **options))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
             answer |= about(config, command.seed, _points(rows, measured))
             replace_file(command.out / "table.json", json.dumps(plain(answer), indent=1, allow_nan=False).encode())
@@ -67,8 +67,8 @@ def run(command: TableCommand) -> Answer:
 
     def show() -> None:
         console, printed = screen(), Printed(*_HEADINGS, title=f"{command.name}, measured")
-        for one in measured:
-            printed.add_row(*map(str, _cells(one)))
+        for entry in measured:
+            printed.add_row(*map(str, _cells(entry)))
         console.print(printed)
         for path in answer["figures"]:
             console.print(f"figure: {path}")
@@ -79,8 +79,8 @@ def run(command: TableCommand) -> Answer:
 def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str, Setting]:
     """The upper ends of all brackets, by name."""
     return {
-        f"{row.title} = {one['value']}": end_of(row.setting(one["value"]), one["n_high"])
-        for row, found in zip(rows, measured, strict=False) for one in found["points"] if one["n_high"] is not None
+        f"{row.title} = {point['value']}": end_of(row.setting(point["value"]), point["n_high"])
+        for row, entry in zip(rows, measured, strict=False) for point in entry["points"] if point["n_high"] is not None
     }  # fmt: skip
 
 
@@ -93,10 +93,10 @@ def markdown(answer: dict[str, Any]) -> str:
         curve = {} if fit is None else dict(zip(fit["values"], fit["claim"]["values"], strict=True))
         points = [
             [
-                one["value"], one["n_low"], one["n_high"], _short(curve.get(one["value"])), one["theorem"],
-                one["bound"], one["trials"],
+                point["value"], point["n_low"], point["n_high"], _short(curve.get(point["value"])), point["theorem"],
+                point["bound"], point["trials"],
             ]
-            for one in row["points"]
+            for point in row["points"]
         ]  # fmt: skip
         parts = "" if fit is None else _of_choices(fit["parts"])
         text += f"\n## {heading_of(row['title'])}\n\n"
@@ -126,7 +126,7 @@ def _short(n: float | None) -> str | None:
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:
-    fit, ends = row["fit"], [one["n_high"] for one in row["points"] if one["n_high"] is not None]
+    fit, ends = row["fit"], [point["n_high"] for point in row["points"] if point["n_high"] is not None]
     numbers = ["-"] * 4
     if fit is not None:
         interval = "none" if fit["low"] is None else f"[{fit['low']:z.3f}, {fit['high']:z.3f}]"

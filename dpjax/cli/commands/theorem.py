@@ -9,7 +9,7 @@ from rich.text import Text
 
 from dpjax.cli.arguments.theorem import TheoremCommand
 from dpjax.cli.output import Answer, console
-from dpjax.cli.output import Table as Wide
+from dpjax.core.screen import Table as Wide
 from dpjax.papers.theorems import FAULTS, RULES, STATUSES, Item, Paper, papers, search
 from dpjax.papers.theorems.references import code_of
 
@@ -17,13 +17,13 @@ from dpjax.papers.theorems.references import code_of
 def run(command: TheoremCommand) -> Answer:
     """One item, all items of a paper, or the papers with the numbers of their items."""
     if command.key is None:
-        return {"papers": [_paper(one) for one in papers().values()], "items": []}, _show_papers
-    found = search(command.key)
-    if isinstance(found, Paper):
-        items = [*found.items.values()]
-        return {"papers": [_paper(found)], "items": [_item(one) for one in items]}, lambda: _show_paper(found)
-    paper = papers()[found.key.partition(":")[0]]
-    return {"papers": [_paper(paper)], "items": [_item(found)]}, lambda: _show_item(found, paper)
+        return {"papers": [_paper(entry) for entry in papers().values()], "items": []}, _show_papers
+    match = search(command.key)
+    if isinstance(match, Paper):
+        items = [*match.items.values()]
+        return {"papers": [_paper(match)], "items": [_item(entry) for entry in items]}, lambda: _show_paper(match)
+    paper = papers()[match.key.partition(":")[0]]
+    return {"papers": [_paper(paper)], "items": [_item(match)]}, lambda: _show_item(match, paper)
 
 
 def _paper(paper: Paper) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def _item(item: Item) -> dict[str, Any]:
 def _show_papers() -> None:
     out = console()
     table = Wide("paper", *STATUSES, "title")
-    for one in papers().values():
-        counts = [str(count) for count in one.counts.values()]
-        table.add_row(one.key, *counts, f"{one.authors} {one.year}, {one.title}")
+    for paper in papers().values():
+        counts = [str(count) for count in paper.counts.values()]
+        table.add_row(paper.key, *counts, f"{paper.authors} {paper.year}, {paper.title}")
     out.print(table)
     for status, meaning in RULES.items():
         out.print(f"{status}: {meaning}")
@@ -54,9 +54,9 @@ def _show_paper(paper: Paper) -> None:
     out.print(Text(f"{paper.authors} {paper.year}, {paper.title}", "bold"), soft_wrap=False)
     out.print(Text(paper.citation), soft_wrap=False)
     out.print(Text(paper.note), soft_wrap=False)
-    for one in paper.items.values():
-        out.print(Text(f"\n{one.key}  {one.title}: {one.verdict}", "bold"), soft_wrap=False)
-        out.print(Padding(Text(one.says), (0, 0, 0, 4), expand=False), soft_wrap=False)
+    for item in paper.items.values():
+        out.print(Text(f"\n{item.key}  {item.title}: {item.verdict}", "bold"), soft_wrap=False)
+        out.print(Padding(Text(item.says), (0, 0, 0, 4), expand=False), soft_wrap=False)
 
 
 def _show_item(item: Item, paper: Paper) -> None:

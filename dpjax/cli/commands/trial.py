@@ -10,11 +10,12 @@ import jax
 import numpy as np
 
 from dpjax.cli.arguments.trial import TrialCommand
-from dpjax.cli.output import Answer, Table
+from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.cli.study_of import read, script_of, study_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.screen import Table
 from dpjax.experiments.results.columns import LINE
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.reproduce import Reproduced, reproduce
@@ -25,7 +26,7 @@ from dpjax.experiments.store.store import Store
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.setting import Setting
-from dpjax.experiments.sweep.sweep import Line, Search
+from dpjax.experiments.sweep.sweep import Curve, Search
 from dpjax.plots.files import FORMATS
 from dpjax.reports.words import table_of
 
@@ -48,18 +49,18 @@ def run(command: TrialCommand) -> Answer:
     study = study_of(replace(command, n=()))
     listed = _of_lines(study) if alone else []
     if listed:
-        line, (n, why) = study.lines[0], _first_size(study, command.config)
-        found = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
-        return _with_list(listed, "", *_compared(study, command.config, *found), f", n = {n}: {why}")
+        line, (n, why) = study.curves[0], _first_size(study, command.config)
+        answer = _answer(line.name, replace(line.setting, n=n), study.seed, command.trial)
+        return _with_list(listed, "", *_compared(study, command.config, *answer), f", n = {n}: {why}")
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
     choice = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
-    if len(lines := study.lines) != 1:
+    if len(lines := study.curves) != 1:
         known = "; ".join(map(str, lines))
-        missing = ", ".join(f"--{name}" for name, given in choice.items() if len(given) != 1)
+        missing = ", ".join(f"--{name}" for name, values in choice.items() if len(values) != 1)
         raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
-    found = _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
-    return _compared(study, command.config, *found)
+    answer = _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
+    return _compared(study, command.config, *answer)
 
 
 def _compared(study: Study, path: Path, answer: dict[str, Any], show: Callable[[], None]) -> Answer:
@@ -87,14 +88,14 @@ def _of_points(settings: Any) -> list[dict[str, Any]]:
 def _of_lines(study: Study) -> list[dict[str, Any]]:
     sizes = "searched" if study.n == "search" else ", ".join(map(str, study.n))
     names = ("learner", "k", "epsilon")
-    return [{name: one.labels()[name] for name in names} | {"n": sizes} for one in study.lines]
+    return [{name: line.labels()[name] for name in names} | {"n": sizes} for line in study.curves]
 
 
 def _first_size(study: Study, path: Path) -> tuple[int, str]:
     """A sample size of the first line, and why this one: of a search n_high if a result has it, else the smallest."""
     if study.n != "search":
         return study.n[0], "the first of the study"
-    labels = study.lines[0].labels()
+    labels = study.curves[0].labels()
     with suppress(InputError):
         for row in Result.load(path).data["n_star"]:
             if labels.items() <= row.items() and row["n_high"] is not None:
@@ -116,8 +117,8 @@ def _with_list(
         rows = Table(title=f"{len(listed)} to choose from by --learners, --k, --epsilon and --n")
         for name in listed[0]:
             rows.add_column(name, justify="left" if name == "learner" else "right")
-        for one in listed:
-            rows.add_row(*("" if value is None else str(value) for value in one.values()))
+        for choice in listed:
+            rows.add_row(*("" if value is None else str(value) for value in choice.values()))
         screen().print(rows)
         if script:
             screen().print(f"the figure again, in a checkout of dpjax: python {script}")
@@ -134,12 +135,12 @@ def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
     except InputError:
         return {}
     labels = (*(column.name for column in LINE), "n")
-    found = [row for row in result.data["points"] if all(row[name] == answer[name] for name in labels)]
-    if not found or answer["trial"] >= found[0]["trials"]:
+    points = [row for row in result.data["points"] if all(row[name] == answer[name] for name in labels)]
+    if not points or answer["trial"] >= points[0]["trials"]:
         return {"note": "the result has no such trial; this one is new"}
     try:
         with Store(path if path.is_dir() else path.parent, read_only=True) as store:
-            byte = outcomes_of(store.cell(found[0].get("cell", "")).rows)[answer["trial"]]
+            byte = outcomes_of(store.cell(points[0].get("cell", "")).rows)[answer["trial"]]
     except (InputError, IndexError):
         return {"note": "the trials of the result are not stored here"}
     same = error_bins.successes(byte, answer["alpha"]) == answer["success"]
@@ -156,9 +157,9 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
     checks.instance("settings", data["settings"], dict, "give the figure as it was drawn", "points by name")
     seed = checks.integer("seed", data.get("seed"), 0, 2**32 - 1)
     setting = toml.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
-    given = {"k": command.k, "epsilon": command.epsilon}
-    if used := [key for key, value in given.items() if value]:
-        raise InputError(used[0], "none, since the point has its own", str(given[used[0]]), "leave it out")
+    flags = {"k": command.k, "epsilon": command.epsilon}
+    if used := [key for key, value in flags.items() if value]:
+        raise InputError(used[0], "none, since the point has its own", str(flags[used[0]]), "leave it out")
     if len(command.n) > 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)), "give --n 512, or leave it out")
     return name, replace(setting, n=command.n[0]) if command.n else setting, seed
@@ -166,9 +167,9 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
 
 def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
     capacity(setting.n)
-    found = reproduce(setting, seed, trial)
-    answer = {**Line(name, setting, setting.n).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(found)}
-    return answer, lambda: _show(answer, found)
+    rerun = reproduce(setting, seed, trial)
+    answer = {**Curve(name, setting, setting.n).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(rerun)}
+    return answer, lambda: _show(answer, rerun)
 
 
 def _data(found: Reproduced) -> dict[str, Any]:

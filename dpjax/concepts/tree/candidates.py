@@ -35,12 +35,12 @@ def first_concepts(tree: Nodes, closed: Array) -> Array:
     size, here = tree.size, closed < tree.size
     tout, following = jnp.asarray(tree.tout), jnp.asarray(tree.following)
     node = jnp.where(here, closed, 0)
-    own = following[node]  # from the node on, up to the next node of the closure
-    own = jnp.where(here & (own < jnp.minimum(jnp.append(closed[1:], size), tout[node])), own, size)
+    within = following[node]  # from the node on, up to the next node of the closure
+    within = jnp.where(here & (within < jnp.minimum(jnp.append(closed[1:], size), tout[node])), within, size)
 
     start = tout[node]  # behind a node's subtree, up to the next one or the end of the subtree of the one above
     above = lowest_common_ancestor(tree, jnp.append(node[:1], node[:-1]), node)
     end = jnp.minimum(jnp.append(closed, size)[jnp.searchsorted(closed, start).astype(jnp.int32)], tout[above])
     behind = following[start]
     behind = jnp.where(here & (node > 0) & (behind < end), behind, size)
-    return own.at[jnp.searchsorted(closed, above).astype(jnp.int32)].min(behind)
+    return within.at[jnp.searchsorted(closed, above).astype(jnp.int32)].min(behind)

@@ -70,8 +70,8 @@ def deterministic_points(tree: Nodes, nodes: Array, labels: Array, mask: Array) 
     start = jnp.concatenate([low, jnp.maximum(covered, low)], axis=-1)
     end = jnp.concatenate([jnp.minimum(cut, high), high], axis=-1)
     first = jnp.asarray(tree.following)[start]
-    found = first < end
-    first = jnp.min(jnp.where(found, first, size), axis=-1)
-    last = jnp.max(jnp.where(found, jnp.asarray(tree.preceding)[end - 1], 0), axis=-1)
+    nonempty = first < end
+    first = jnp.min(jnp.where(nonempty, first, size), axis=-1)
+    last = jnp.max(jnp.where(nonempty, jnp.asarray(tree.preceding)[end - 1], 0), axis=-1)
     common = lowest_common_ancestor(tree, jnp.minimum(first, last), last)  # the root if there is none: last is 0
     return jnp.where(refuted, 0, common)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.base import Cover, Group
+from dpjax.concepts.base import ConceptClass, Cover, Group
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
@@ -25,7 +25,7 @@ from dpjax.mechanisms.intervals import Pieces
 
 
 @dataclass(frozen=True)
-class Tree(Nodes):
+class Tree(Nodes, ConceptClass):
     """Node v labels the point x with [place[x] is v or an ancestor of v] xor flip[x].
 
     Nodes 0, ..., V are in preorder, node 0 is the root: the descendants-or-self of v are v, ..., tout[v] - 1, and
@@ -109,7 +109,7 @@ class Tree(Nodes):
 
     @property
     def line(self) -> Domain:
-        """The node numbers, in preorder, as a line; see `concepts.base.OnALine`."""
+        """The node numbers, in preorder, as a line; see `ConceptClass.line`."""
         return Domain(self.size)
 
     def on_line(self, x: Array) -> Array:
@@ -142,18 +142,18 @@ class Tree(Nodes):
         return min(int(np.sum(self.proper)), 2 * max(1, elements))
 
     def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
-        """See `concepts.base.Covered`: all concepts one by one, or nodes between which intervals have a mass of at most
+        """See `ConceptClass.covers`: all concepts one by one, or nodes between which intervals have a mass of at most
         eta, with the concepts below each of them together. Proof in docs/proofs/one-tree.md#cover.
         """
         etas = alpha * 2.0 ** -np.arange(2, 12)
         single = [(Group(max(1, int(np.sum(self.proper)) - 1), False, 0.0),)]
         return single + [(Group(2 / eta, True, 2 * eta), Group(4 / eta, True, eta)) for eta in etas]
 
-    def targets(self, limit: int | None = None) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, all concepts, or at most ``limit`` >= 1 of them spread over the proper nodes."""
+    def targets(self, count: int | None = None) -> np.ndarray:
+        """Host: ``uint32[c, 2]``, all concepts, or at most ``count`` >= 1 of them spread over the proper nodes."""
         proper = np.flatnonzero(self.proper)
-        count = len(proper) if limit is None else min(len(proper), checks.integer("limit", limit, 1))
-        return wide.encode(proper[(2 * np.arange(count) + 1) * len(proper) // (2 * count)])
+        few = len(proper) if count is None else min(len(proper), checks.integer("count", count, 1))
+        return wide.encode(proper[(2 * np.arange(few) + 1) * len(proper) // (2 * few)])
 
     def matrix(self) -> np.ndarray:
         """Host: ``bool[p, N]``, the labels of each concept of the class, ascending by node."""

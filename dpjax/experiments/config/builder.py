@@ -7,8 +7,8 @@ A parameter annotated as a function or a class takes the name of one: binary = "
 
 import importlib
 import inspect
+import pkgutil
 import sys
-import traceback
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,10 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-import dpjax
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.user_code import UserCodeError
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.config.matrix_file import is_matrix_file, read_class, read_matrix
 from dpjax.experiments.config.names import PACKAGES, denoted, is_value, public_module, values_of
@@ -33,36 +34,36 @@ from dpjax.experiments.config.signatures import hints_of, is_callable, kinds_of,
 class Kind:
     """What a name without a module prefix may stand for.
 
-    rooms: modules with public names. noun: for messages. members: those of the objects that the name makes; () for any
-    value, see `names.is_value`, or anything with the members of another kind. read: what makes one of a file of labels,
-    where the path of such a file may stand in place of a name.
+    rooms: modules with public names. noun: for messages. home: "module:Name" of the base class, imported when needed;
+    empty for any value, see `names.is_value`, and all other kinds. read: makes one of a file of labels, if one may.
     """
 
     rooms: tuple[str, ...]
     noun: str
-    members: tuple[str, ...] = ()
+    home: str = ""
     read: Callable[[Path], Any] | None = None
 
     def made_by(self, found: Any) -> bool:
-        """Whether a call of ``found`` makes one: a class with these members, or a function annotated to return one."""
-        return not (isinstance(found, type) and _abstract(found)) and any(map(self.has, values_of(found)))
+        """Whether a call of ``found`` makes one: a class of this kind, or a function annotated to return one."""
+        return not (isinstance(found, type) and inspect.isabstract(found)) and any(map(self.has, values_of(found)))
 
     def has(self, thing: Any) -> bool:
-        """Whether a class, or an object, has the members of this kind."""
-        if self.members:
-            return all(hasattr(thing, member) for member in self.members)
+        """Whether a class, or an object, is of this kind."""
+        if self.home:
+            return issubclass(thing if isinstance(thing, type) else type(thing), pkgutil.resolve_name(self.home))
         return is_value(thing) or any(kind.has(thing) for kind in _NOUNS)
 
 
-CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), "a concept class", ("predict",), read_class)
-DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), "a distribution", ("draw", "total"))
-LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), "a Learner", ("learn", "plan"))
-_TASKS = "dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.hard_polygons"
-TASKS = Kind(_TASKS, "a Task", ("draw", "draw_targets"))
-SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", ("plan",))
-LISTS = Kind(("dpjax.lists",), "a list learner", ("names", "plan"))
-REPRESENTATIONS = Kind(("dpjax.learners.representations",), "a representation", ("draw", "errors", "member"))
-CODES = Kind(("dpjax.attacks.codes",), "a fingerprinting code", ("generate", "trace"))
+_C, _TASKS = "dpjax.concepts", ("dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.hard_polygons")
+_L, _R = "dpjax.learners", "dpjax.learners.representations"
+CONCEPTS = Kind((_C, f"{_C}.tree.generators"), "a concept class", f"{_C}.base:ConceptClass", read_class)
+DISTRIBUTIONS = Kind((f"{_C}.distributions", _C), "a distribution", f"{_C}.example_distribution:ExampleDistribution")
+LEARNERS = Kind((_L, "dpjax.baselines", "dpjax.attacks"), "a Learner", f"{_L}.base:Learner")
+TASKS = Kind(_TASKS, "a Task", "dpjax.experiments.sweep.task:Task")
+SANITIZERS = Kind(("dpjax.sanitizers",), "a sanitizer", "dpjax.sanitizers.base:Sanitizer")
+LISTS = Kind(("dpjax.lists",), "a list learner", "dpjax.lists.base:Lists")
+REPRESENTATIONS = Kind((_R,), "a representation", f"{_R}.base:Representation")
+CODES = Kind(("dpjax.attacks.codes",), "a fingerprinting code", "dpjax.attacks.codes.base:Code")
 MATRICES = Kind(("dpjax.dimensions.families",), "a matrix", read=read_matrix)
 _NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS, CODES
 ANY = Kind(tuple(room for kind in _NOUNS[:-1] for room in kind.rooms), "a dataclass or an array")
@@ -72,35 +73,6 @@ _OF_PARAMETER = {"matrix": MATRICES}
 
 class NotImportedError(InputError):
     """Code of a module that no --import names. modules: all such modules of a configuration."""
-
-    modules: tuple[str, ...] = ()
-
-
-def _abstract(kind: Any) -> bool:
-    return getattr(kind, "_is_protocol", False) or inspect.isabstract(kind)
-
-
-class PersonsFault(InputError):
-    """An error inside user code: ``trace`` is the traceback from the first frame of that code."""
-
-    def __init__(self, name: str, error: BaseException):
-        self.trace = own_frames(error)
-        given = f"{type(error).__name__}: {error}"
-        super().__init__(name, "code that runs", given, "correct it; its traceback is above")
-
-    def __reduce__(self) -> Any:
-        return InputError, (str(self),), vars(self)  # pickled without the error, which may not be picklable
-
-
-def own_frames(error: BaseException) -> str:
-    """The traceback without the frames of dpjax and of Python's import system."""
-    package = str(Path(dpjax.__file__).parent)
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((package, "<frozen importlib"))
-    ]  # fmt: skip
-    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
-    return "Traceback (most recent call last, code from outside only):\n" + "".join(lines)
 
 
 @dataclass(frozen=True)
@@ -124,17 +96,25 @@ class Builder:
         """A copy with further values for parameters."""
         return replace(self, given={**self.given, **given})
 
+    def of_class(self, concepts: ConceptClass) -> "Builder":
+        """A copy that knows a class, its domain, and the domain's parameters."""
+        return self.knowing(concepts=concepts, domain=concepts.domain, **concepts.domain.parameters)
+
     def free(self, found: Any) -> list[str]:
         """The parameters of a class or function that positional arguments fill, in order."""
-        own = inspect.signature(found).parameters.items()
-        return [key for key, one in own if one.kind in _NAMED and not (key in self.given and one.default is one.empty)]
+        entries = inspect.signature(found).parameters.items()
+        return [
+            key
+            for key, parameter in entries
+            if parameter.kind in _NAMED and not (key in self.given and parameter.default is parameter.empty)
+        ]
 
     def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
         """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; other values as is.
 
         A class and a matrix may be given by the path of a file of labels.
         name: used in error messages. kind: what unprefixed names stand for. Raises InputError for unknown names and
-        arguments, `PersonsFault` for an error in user code.
+        arguments, `UserCodeError` for an error in user code.
         """
         if isinstance(spec, str):
             if kind.read is not None and is_matrix_file(spec):
@@ -170,12 +150,12 @@ class Builder:
 
         kind: of what it returns; for `ANY` a function of the user's that is annotated to return something.
         """
-        found = self.find(name, path, kind)
-        outside = not getattr(found, "__module__", "dpjax").startswith("dpjax.")
-        returned = [made for made in values_of(found) if made is not type(None)]
-        if not (kind.made_by(found) or (kind is ANY and outside and returned)):
-            raise _unfit(name, path, found, kind)
-        return found
+        factory = self.find(name, path, kind)
+        outside = not getattr(factory, "__module__", "dpjax").startswith("dpjax.")
+        returned = [made for made in values_of(factory) if made is not type(None)]
+        if not (kind.made_by(factory) or (kind is ANY and outside and returned)):
+            raise _unfit(name, path, factory, kind)
+        return factory
 
     def _module(self, name: str, module: str) -> Any:
         if module in self.imports:
@@ -205,7 +185,7 @@ class Builder:
                 raise InputError(name, "no arguments for an object", repr(path), "leave them out")
             return found
         if not (kind.made_by(found) or self.trusted):
-            if not positional and not named and kind.members and kind.has(found) and not isinstance(found, type):
+            if not positional and not named and kind.home and kind.has(found) and not isinstance(found, type):
                 return found
             raise _unfit(name, path, found, kind)
         outside = not getattr(found, "__module__", "dpjax").startswith("dpjax")
@@ -215,13 +195,13 @@ class Builder:
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
         open_ = self.free(found)
-        every = [key for key, one in signature.parameters.items() if one.kind in _NAMED]
+        every = [key for key, parameter in signature.parameters.items() if parameter.kind in _NAMED]
         if len(open_) < len(positional) <= len(every):  # what is known is given all the same
             open_ = every
         if len(positional) > len(open_):
             raise InputError(name, words_of(path, signature), f"{len(positional)} arguments", "give fewer")
         named = {**dict(zip(open_, positional, strict=False)), **named}
-        anything = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+        anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
         for key in named:
             if key not in signature.parameters and not anything:
                 checks.choice(f"{name}.{key}", key, [*signature.parameters])
@@ -229,11 +209,15 @@ class Builder:
             key: self._value(f"{name}.{key}", value, hints.get(key), _OF_PARAMETER.get(key, ANY))
             for key, value in named.items()
         }
-        for key, one in signature.parameters.items():
-            known = self.given if one.default is one.empty else self.instead
+        for key, parameter in signature.parameters.items():
+            known = self.given if parameter.default is parameter.empty else self.instead
             if key in known:
                 values.setdefault(key, known[key])
-        required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
+        required = [
+            key
+            for key, parameter in signature.parameters.items()
+            if parameter.default is parameter.empty and parameter.kind in _NAMED
+        ]
         if missing := [key for key in required if key not in values]:
             if makers := makers_of(path, found):
                 raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
@@ -244,7 +228,7 @@ class Builder:
             raise
         except checks.RAISED as error:
             if outside:
-                raise PersonsFault(name, error) from error
+                raise UserCodeError(name, error) from error
             raise InputError(
                 name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
             ) from error
@@ -252,31 +236,31 @@ class Builder:
     def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
         """What `to_spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
         if isinstance(value, list):
-            return tuple(self._literal(f"{name}[{i}]", one) for i, one in enumerate(value))
+            return tuple(self._literal(f"{name}[{i}]", part) for i, part in enumerate(value))
         if not isinstance(value, Mapping):
             return value
         if "fields" in value:
-            found, own = self.find(name, str(value["use"])), dict(value["fields"])
-            if not (isinstance(found, type) and is_value(found) and kind.made_by(found)):
-                raise _unfit(name, str(value["use"]), found, kind)
-            hints = hints_of(found)
+            cls, parts = self.find(name, str(value["use"])), dict(value["fields"])
+            if not (isinstance(cls, type) and is_value(cls) and kind.made_by(cls)):
+                raise _unfit(name, str(value["use"]), cls, kind)
+            hints = hints_of(cls)
             made = {
-                key: self._literal(f"{name}.{key}", one, _returned(hints.get(key), ANY)) for key, one in own.items()
+                key: self._literal(f"{name}.{key}", part, _returned(hints.get(key), ANY)) for key, part in parts.items()
             }
             try:
-                return found(**made)
+                return cls(**made)
             except InputError:
                 raise
             except Exception as error:
-                given, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
-                raise InputError(name, f"{value['use']} with {', '.join(own)}", given, advice) from error
+                message, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
+                raise InputError(name, f"{value['use']} with {', '.join(parts)}", message, advice) from error
         if "enum" in value:
             members = self.find(name, str(value["enum"]))
             if not (isinstance(members, type) and issubclass(members, Enum)):
                 raise InputError(name, "an Enum", repr(value["enum"]), "check the name")
             return members[checks.choice(f"{name}.member", value["member"], members.__members__)]
         if "set" in value:
-            return frozenset(self._literal(name, one) for one in value["set"])
+            return frozenset(self._literal(name, part) for part in value["set"])
         if "float" in value:
             return float(value["float"])
         return self.build(name, value, kind)
@@ -288,10 +272,10 @@ class Builder:
         kinds = kinds_of(hint)
         if Domain in kinds and not isinstance(value, Domain):
             return Domain(checks.integer(name, whole(name, value), 1, 2**64))
-        for own in kinds:
-            if isinstance(own, type) and issubclass(own, Enum):
-                known = {member.value: member for member in own} | {member.name: member for member in own}
-                return value if isinstance(value, own) else known[checks.choice(name, value, map(str, known))]
+        for cls in kinds:
+            if isinstance(cls, type) and issubclass(cls, Enum):
+                known = {member.value: member for member in cls} | {member.name: member for member in cls}
+                return value if isinstance(value, cls) else known[checks.choice(name, value, map(str, known))]
         if int in kinds and isinstance(value, str | float) and not (isinstance(value, float) and float in kinds):
             return whole(name, value)
         if str in kinds and isinstance(value, str):
@@ -304,7 +288,7 @@ class Builder:
             noun = value.partition("(")[0].partition(".")[0] in public_names()
             return self.build(name, value) if noun or ":" in value or "(" in value else value
         if isinstance(value, list | tuple):
-            return tuple(self._value(f"{name}[{i}]", one, None) for i, one in enumerate(value))
+            return tuple(self._value(f"{name}[{i}]", item, None) for i, item in enumerate(value))
         return value
 
 
@@ -314,7 +298,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 def _returned(hint: Any, kind: Kind) -> Kind:
     """The kind of what functions return that an annotation asks for; ``kind`` if it asks for none, or names no kind."""
-    returned = [made for own in kinds_of(hint) if is_callable(own) for made in get_args(own)[-1:]]
+    returned = [made for annotation in kinds_of(hint) if is_callable(annotation) for made in get_args(annotation)[-1:]]
     return next(filter(None, map(kind_of, returned)), kind)
 
 
@@ -325,7 +309,7 @@ def import_from_here() -> None:
 
 
 def imported(module: str) -> Any:
-    """A user module, imported with the working directory on the path. `PersonsFault` for an error in its code."""
+    """A user module, imported with the working directory on the path. `UserCodeError` for an error in its code."""
     import_from_here()
     try:
         return importlib.import_module(module)
@@ -333,9 +317,9 @@ def imported(module: str) -> Any:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             advice = "run in the folder that holds it, or put that folder on PYTHONPATH"
             raise InputError("import", "a module that can be found", repr(module), advice) from None
-        raise PersonsFault(f"module {module}", error) from error
+        raise UserCodeError(f"module {module}", error) from error
     except checks.RAISED as error:
-        raise PersonsFault(f"module {module}", error) from error
+        raise UserCodeError(f"module {module}", error) from error
 
 
 def whole(name: str, value: Any) -> Any:
@@ -367,13 +351,18 @@ def concepts_of(learner: Any) -> str | None:
 @cache
 def public_names(kind: Kind = ANY) -> dict[str, Any]:
     """All names that a configuration may use for this without a module prefix; none of what makes no certain class."""
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for room in kind.rooms:
         for key, value in vars(importlib.import_module(room)).items():
-            own = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
-            if callable(value) and own and kind.made_by(value) and not all(map(_abstract, values_of(value))):
-                found.setdefault(key, value)
-    return found
+            public = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
+            if (
+                callable(value)
+                and public
+                and kind.made_by(value)
+                and not all(map(inspect.isabstract, values_of(value)))
+            ):
+                names.setdefault(key, value)
+    return names
 
 
 def _public(name: str, path: str, kind: Kind) -> Any:
@@ -391,10 +380,10 @@ def _public(name: str, path: str, kind: Kind) -> Any:
 def _unfit(name: str, path: str, thing: Any, kind: Kind) -> InputError:
     """The error for a name whose object is not called, since it makes nothing of the kind that its place asks for."""
     if isinstance(thing, type):
-        given, advice = f"{path}, which makes something else", "correct the name"
+        actual, advice = f"{path}, which makes something else", "correct the name"
     elif callable(thing):
-        given = f"{path}, which is not annotated to return one"
+        actual = f"{path}, which is not annotated to return one"
         advice = f"annotate what it returns, def {path.partition(':')[2] or path}(...) -> ...:, or correct the name"
     else:
-        given, advice = f"{path}, of type {type(thing).__name__}", "correct the name"
-    return InputError(name, f"a class or function that makes {kind.noun}", given, advice)
+        actual, advice = f"{path}, of type {type(thing).__name__}", "correct the name"
+    return InputError(name, f"a class or function that makes {kind.noun}", actual, advice)

@@ -28,7 +28,7 @@ def call(name: str, text: str) -> dict[str, Any]:
     if not isinstance(node, ast.Call) or any(keyword.arg is None for keyword in node.keywords):
         raise InputError(name, "Name(arguments)", repr(text), "write one call")
     return {
-        "use": head.strip(), "arguments": [_written(name, one, text) for one in node.args],
+        "use": head.strip(), "arguments": [_written(name, argument, text) for argument in node.args],
         **{str(keyword.arg): _written(name, keyword.value, text) for keyword in node.keywords},
     }  # fmt: skip
 
@@ -38,12 +38,12 @@ def _written(name: str, node: ast.expr, text: str) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.List | ast.Tuple):
-        return [_written(name, one, text) for one in node.elts]
+        return [_written(name, child, text) for child in node.elts]
     if isinstance(node, ast.Name | ast.Attribute):
         return _unparsed(node)
     if isinstance(node, ast.Call):
-        inner = {"use": _unparsed(node.func), "arguments": [_written(name, one, text) for one in node.args]}
-        return inner | {str(one.arg): _written(name, one.value, text) for one in node.keywords}
+        inner = {"use": _unparsed(node.func), "arguments": [_written(name, child, text) for child in node.args]}
+        return inner | {str(child.arg): _written(name, child.value, text) for child in node.keywords}
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return arithmetic(name, ast.unparse(node))
     raise InputError(name, "numbers, names, lists and calls", _unparsed(node), "write the value itself")

@@ -69,8 +69,8 @@ def _text(path: Path) -> np.ndarray:
     ]
     widths = {len(row) for row in rows}
     if len(widths) != 1:
-        given = f"{path} with lines of {sorted(widths)} numbers" if widths else f"{path} without lines"
-        raise InputError("class", "lines of one length", given, "give every concept a label at every element")
+        actual = f"{path} with lines of {sorted(widths)} numbers" if widths else f"{path} without lines"
+        raise InputError("class", "lines of one length", actual, "give every concept a label at every element")
     return np.array(rows, np.int64)
 
 
@@ -78,16 +78,16 @@ def _labels(path: Path, number: int, line: str) -> list[int]:
     words = [word.strip() for word in (re.split("[,;]", line) if re.search("[,;]", line) else line.split())]
     if "" in words:
         raise _unreadable(path, f"an empty cell in line {number}, column {words.index('') + 1}")
-    found = []
+    labels = []
     for word in words:
         try:
-            found.append(_whole(word))
+            labels.append(_whole(word))
         except ValueError as error:
             header = " (a line of names has to be removed, or to begin with #)" if number == 1 else ""
-            raise _unreadable(path, f"another word in line {number}, column {len(found) + 1}{header}") from error
-        if abs(found[-1]) > LARGEST_LABEL:
-            raise _unreadable(path, f"a number beyond 2^63 - 1 in line {number}, column {len(found)}")
-    return found
+            raise _unreadable(path, f"another word in line {number}, column {len(labels) + 1}{header}") from error
+        if abs(labels[-1]) > LARGEST_LABEL:
+            raise _unreadable(path, f"a number beyond 2^63 - 1 in line {number}, column {len(labels)}")
+    return labels
 
 
 def _whole(word: str) -> int:

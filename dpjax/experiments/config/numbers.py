@@ -28,12 +28,12 @@ def whole_number(value: Any) -> Any:
 def from_words(value: str) -> int:
     """The same for a flag, which is always a string. ValueError for any other string."""
     try:
-        found = _evaluate(ast.parse(value.strip(), mode="eval").body)
+        number = _evaluate(ast.parse(value.strip(), mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(_WORDS) from error
-    if isinstance(found, float) and not found.is_integer():
+    if isinstance(number, float) and not number.is_integer():
         raise ValueError(_WORDS)
-    return int(found)
+    return int(number)
 
 
 def arithmetic(name: str, text: str) -> Any:

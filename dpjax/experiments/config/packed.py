@@ -30,10 +30,10 @@ def unpacked(table: Mapping[str, Any]) -> Any:
         if "bytes" in table:
             return _unzipped(table["bytes"], _MOST_BYTES)
         dtype, shape, size = _layout(table)
-        found = np.frombuffer(_unzipped(table["data"], min(size, _MOST_BYTES)), dtype).reshape(shape)
+        array = np.frombuffer(_unzipped(table["data"], min(size, _MOST_BYTES)), dtype).reshape(shape)
     except (ValueError, TypeError, LookupError, zlib.error) as error:
         raise _other(error) from error
-    return found if found.shape else found[()]
+    return array if array.shape else array[()]
 
 
 def _layout(table: Mapping[str, Any]) -> tuple[np.dtype, tuple[int, ...], int]:
@@ -54,8 +54,8 @@ def require_tables(data: Any) -> None:
     its arrays and bytes need little memory together. Nothing is unpacked."""
     size = _size("configuration", data, False)
     if size > _MOST_BYTES:
-        given, advice = f"{size} bytes", "read large tables from files"
-        raise InputError("configuration", f"arrays of at most {_MOST_BYTES} bytes together", given, advice)
+        actual, advice = f"{size} bytes", "read large tables from files"
+        raise InputError("configuration", f"arrays of at most {_MOST_BYTES} bytes together", actual, advice)
 
 
 _WORDS: dict[Any, str] = {str: "a text", Mapping: "a table", (list, tuple): "a list"}
@@ -71,7 +71,7 @@ _LITERAL = _PARTS | {"enum": {"enum": _TEXT, "member": _TEXT}, "set": {"set": _L
 def _size(name: str, data: Any, literal: bool) -> int:
     """Bytes of all arrays in a part of a configuration, as its tables say."""
     if isinstance(data, list | tuple):
-        return sum(_size(f"{name}[{i}]", one, literal) for i, one in enumerate(data))
+        return sum(_size(f"{name}[{i}]", value, literal) for i, value in enumerate(data))
     if not isinstance(data, Mapping):
         return 0
     kinds = _LITERAL if literal else _PARTS
@@ -79,16 +79,16 @@ def _size(name: str, data: Any, literal: bool) -> int:
     for part, kind in kinds.get(key, {}).items():
         checks.instance(f"{name}.{part}", data.get(part), kind, "write it as dpjax does", _WORDS[kind])
     if key == "use":
-        given = data.get("arguments", [])
-        checks.instance(f"{name}.arguments", given, (list, tuple, Mapping), "write [...]", "a list")
-    own = 0
+        arguments = data.get("arguments", [])
+        checks.instance(f"{name}.arguments", arguments, (list, tuple, Mapping), "write [...]", "a list")
+    size = 0
     try:
-        own = len(unpacked(data)) if key == "bytes" else _layout(data)[2] if key == "array" else 0
+        size = len(unpacked(data)) if key == "bytes" else _layout(data)[2] if key == "array" else 0
         if key == "float":
             float(data["float"])
     except (ValueError, TypeError) as error:
         raise _other(error) from error
-    return own + sum(_size(f"{name}.{part}", one, literal or part == "fields") for part, one in data.items())
+    return size + sum(_size(f"{name}.{part}", value, literal or part == "fields") for part, value in data.items())
 
 
 def _unzipped(text: str, most: int) -> bytes:

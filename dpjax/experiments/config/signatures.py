@@ -30,17 +30,23 @@ def is_callable(hint: Any) -> bool:
 
 def makers_of(path: str, found: Any) -> list[str]:
     """The public functions of a class that make its instances, with their parameters: how a person builds one."""
-    own = vars(found).items() if isinstance(found, type) else ()
+    members = vars(found).items() if isinstance(found, type) else ()
     kinds = {
-        key: hints_of(one.__func__).get("return") for key, one in own if isinstance(one, staticmethod | classmethod)
+        key: hints_of(method.__func__).get("return")
+        for key, method in members
+        if isinstance(method, staticmethod | classmethod)
     }
     made = [getattr(found, key) for key, kind in kinds.items() if kind is found and not key.startswith("_")]
-    return [words_of(f"{path}.{one.__name__}", inspect.signature(one)) for one in made]
+    return [words_of(f"{path}.{method.__name__}", inspect.signature(method)) for method in made]
 
 
 def words_of(path: str, signature: inspect.Signature) -> str:
     """The call of a class or function with its parameters and their defaults."""
-    usual = {key: one.default for key, one in signature.parameters.items() if one.default is not one.empty}
+    usual = {
+        key: parameter.default
+        for key, parameter in signature.parameters.items()
+        if parameter.default is not parameter.empty
+    }
     parts = [f"{key}={_default(usual[key])}" if key in usual else key
              for key in signature.parameters]  # fmt: skip
     return f"{path}({', '.join(parts)})"

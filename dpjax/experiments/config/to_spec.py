@@ -35,17 +35,17 @@ def spec_of(value: Any, name: str = "value") -> Any:
     if isinstance(value, bytes | np.generic | np.ndarray | jax.Array):
         return packed(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):  # a NamedTuple
-        own = {field: spec_of(part, f"{name}.{field}") for field, part in zip(value._fields, value, strict=True)}
-        return {"use": path_of(type(value), name), "fields": own}
+        specs = {field: spec_of(part, f"{name}.{field}") for field, part in zip(value._fields, value, strict=True)}
+        return {"use": path_of(type(value), name), "fields": specs}
     if isinstance(value, frozenset):
         parts = [spec_of(part, name) for part in value]
         return {"set": sorted(parts, key=json.dumps)}
     if isinstance(value, tuple | list):
         return [spec_of(part, f"{name}[{i}]") for i, part in enumerate(value)]
     if is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: spec_of(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
+        specs = {field.name: spec_of(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
                if field.init}  # fmt: skip
-        return {"use": path_of(type(value), name), "fields": own}
+        return {"use": path_of(type(value), name), "fields": specs}
     if isinstance(value, FunctionType | type):
         return {"name": path_of(value, name)}
     raise InputError(
@@ -85,15 +85,15 @@ def study_spec(study: Any) -> dict[str, Any]:
 
 def setting_spec(setting: Any) -> dict[str, Any]:
     """One point, for `toml.setting_of`: its task and learner as tables, beside its numbers."""
-    own = {field.name: getattr(setting, field.name) for field in fields(setting)}
-    return own | {"task": task_spec(setting.task), "learner": spec_of(setting.learner, "learner")}
+    values = {field.name: getattr(setting, field.name) for field in fields(setting)}
+    return values | {"task": task_spec(setting.task), "learner": spec_of(setting.learner, "learner")}
 
 
 def path_of(thing: Any, name: str) -> str:
     """The name of a class or function in a configuration: alone if it is public, else module:object."""
-    own: str = thing.__qualname__
-    if public_names().get(own) is thing:
-        return own
-    if "<" in own:
-        raise InputError(name, "a class or function of a module", own, "define it at a module's top level")
-    return f"{module_of(thing)}:{own}"
+    qualname: str = thing.__qualname__
+    if public_names().get(qualname) is thing:
+        return qualname
+    if "<" in qualname:
+        raise InputError(name, "a class or function of a module", qualname, "define it at a module's top level")
+    return f"{module_of(thing)}:{qualname}"

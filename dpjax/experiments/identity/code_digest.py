@@ -17,8 +17,8 @@ def code_digest() -> str | None:
     None where it cannot be told: for code that was typed in, and for files that were edited after this module was
     loaded, so that what runs may not be what they say. Records without a digest decide nothing.
     """
-    own = Path(dpjax.__file__).parent
-    files = {str(path) for path in own.rglob("*.py")}
+    package = Path(dpjax.__file__).parent
+    files = {str(path) for path in package.rglob("*.py")}
     installed = tuple({f"{prefix}{os.sep}" for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)})
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base
 
 
 def describe(value: Any, name: str = "value") -> Any:
@@ -61,21 +62,21 @@ def code_of(value: Any) -> tuple[Any, ...]:
     if isinstance(value, FunctionType | type):
         return (value,)
     if isinstance(value, Mapping):
-        parts: Any = [one for pair in value.items() for one in pair]
+        parts: Any = [item for pair in value.items() for item in pair]
     elif isinstance(value, tuple | list | frozenset | set):
         parts = value
     elif is_dataclass(value):
         parts = [getattr(value, field.name) for field in fields(value)]
     else:
         return ()
-    return (type(value), *(one for part in parts for one in code_of(part)))
+    return (type(value), *(item for part in parts for item in code_of(part)))
 
 
 def _qualified(thing: Any) -> str:
-    found: Any = sys.modules.get(thing.__module__)
+    current: Any = sys.modules.get(thing.__module__)
     for part in thing.__qualname__.split("."):
-        found = getattr(found, part, None)
-    if found is not thing and isinstance(found, FunctionType | type):
+        current = getattr(current, part, None)
+    if current is not thing and isinstance(current, FunctionType | type):
         raise InputError(
             "code", f"the present {thing.__qualname__} of {thing.__module__}", "one that was defined before it",
             "make it again: its class or function was defined anew since it was made",
@@ -87,9 +88,9 @@ def _object(value: Any, name: str) -> Any:
     if not type(value).__dataclass_params__.frozen:
         kind = type(value).__qualname__
         raise InputError(name, "a frozen dataclass", f"{kind}, which is not frozen", "write @dataclass(frozen=True)")
-    own = [field for field in fields(value) if not field.metadata.get("performance")]
-    parts = [[field.name, describe(getattr(value, field.name), f"{name}.{field.name}")] for field in own]
-    token = getattr(value, "cache_token", None)
+    attributes = [field for field in fields(value) if not field.metadata.get("performance")]
+    parts = [[field.name, describe(getattr(value, field.name), f"{name}.{field.name}")] for field in attributes]
+    token = value.cache_token if isinstance(value, Base) else None
     return ["object", label(value), parts, *([] if token is None else [str(token)])]
 
 

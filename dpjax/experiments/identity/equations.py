@@ -46,8 +46,8 @@ def equations(program: ClosedJaxpr | Jaxpr, times: int = 1, caller: tuple[str, s
             for part in inner:
                 yield from equations(part, often, place)
             continue
-        given, made = (tuple(one.aval for one in side) for side in (equation.invars, equation.outvars))
-        yield Equation(name, given, made, parameters, times, *place)
+        operands, results = (tuple(variable.aval for variable in side) for side in (equation.invars, equation.outvars))
+        yield Equation(name, operands, results, parameters, times, *place)
 
 
 def _repeats(name: str, parameters: dict[str, Any]) -> int:
@@ -64,5 +64,5 @@ def _programs(parameters: dict[str, Any]) -> Iterator[ClosedJaxpr | Jaxpr]:
 
 
 def _written(source: Any) -> tuple[str, str] | None:
-    found = _WHERE.match(source_info_util.summarize(source))
-    return (found["path"], found["function"]) if found else None
+    match = _WHERE.match(source_info_util.summarize(source))
+    return (match["path"], match["function"]) if match else None

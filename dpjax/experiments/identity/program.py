@@ -55,7 +55,7 @@ def sums_in_parts(program: ClosedJaxpr | Jaxpr) -> bool:
         name = equation.primitive.name
         if name == "jit" and equation.params["name"] in EXACT:
             continue
-        if name in _THREADED and any(_is_float(one.aval) for one in equation.outvars):
+        if name in _THREADED and any(_is_float(variable.aval) for variable in equation.outvars):
             return True
         if any(map(sums_in_parts, jaxprs_in_params(equation.params))):
             return True
@@ -71,8 +71,8 @@ def calls_host(program: ClosedJaxpr | Jaxpr) -> bool:
     program = lowered(program)
     equations = (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns
     return any(
-        "callback" in one.primitive.name or one.primitive.name in _NOT_RUN
-        or any(map(calls_host, jaxprs_in_params(one.params))) for one in equations
+        "callback" in equation.primitive.name or equation.primitive.name in _NOT_RUN
+        or any(map(calls_host, jaxprs_in_params(equation.params))) for equation in equations
     )  # fmt: skip
 
 
@@ -104,9 +104,9 @@ class _Walker:
         for equation in program.eqns:
             if equation.primitive.name in _NOT_RUN:
                 continue
-            given = " ".join(map(name, equation.invars))
-            made = " ".join(f"{name(v)}:{_type(v.aval)}" for v in equation.outvars)
-            lines.append(f"{made} = {self._operation(equation)} {given}")
+            inputs = " ".join(map(name, equation.invars))
+            outputs = " ".join(f"{name(v)}:{_type(v.aval)}" for v in equation.outvars)
+            lines.append(f"{outputs} = {self._operation(equation)} {inputs}")
         return "\n".join([*lines, " ".join(map(name, program.outvars))])
 
     def _operation(self, equation: Any) -> str:

@@ -38,16 +38,16 @@ def differences(
     once; each has 1 less its part of the error. ratio: of the interval's width to that of unpaired trials.
     """
     checks.probability("confidence", confidence)
-    if not (found := pairs(points, between)):
+    if not (row_pairs := pairs(points, between)):
         advice = "measure both at the same sizes: give n=[...], or more points around n*"
         raise InputError("between", f"points that differ in {between} alone", "none", advice)
-    each = 1 - (1 - confidence) / len(found)
-    for first, second in found:
+    each = 1 - (1 - confidence) / len(row_pairs)
+    for first, second in row_pairs:
         good = [error_bins.successes(outcomes[row["cell"]][: row["trials"]], row["alpha"]) for row in (first, second)]
         trials = min(map(len, good))
-        one, other = (part[:trials] for part in good)
-        alone = int((other & ~one).sum()), int((one & ~other).sum())
-        gap = difference(*alone, int((one & other).sum()), trials, each)
+        first_good, second_good = (part[:trials] for part in good)
+        alone = int((second_good & ~first_good).sum()), int((first_good & ~second_good).sum())
+        gap = difference(*alone, int((first_good & second_good).sum()), trials, each)
         yield {
             **{name: first[name] for name in _WHERE if name != between}, "first": first[between],
             "second": second[between], "trials": trials, "second_only": alone[0], "first_only": alone[1],
@@ -82,7 +82,9 @@ def brackets_at(
 def _bracket(rows: list[Row], outcomes: Mapping[str, Any], alpha: float, confidence: float) -> dict[str, Any]:
     goal, planned = 1 - rows[0]["beta"], rows[0]["alpha"]
     good = [error_bins.successes(outcomes[row["cell"]][: row["trials"]], planned, alpha) for row in rows]
-    lower, upper = simultaneous_band([int(one.sum()) for one in good], [len(one) for one in good], confidence)
+    lower, upper = simultaneous_band(
+        [int(successes.sum()) for successes in good], [len(successes) for successes in good], confidence
+    )
     below = int(np.argmin([*(upper < goal), False]))  # of the smallest n
     above = np.flatnonzero(lower > goal)
     return {

@@ -46,11 +46,11 @@ class Result:
                 "result", "a result.json or its folder", f"{path}, a figure, which holds no counts", advice
             )
         try:
-            found = unsealed(read_bytes(path))
+            data = unsealed(read_bytes(path))
         except (OSError, ValueError) as error:
-            given = f"{path}: {getattr(error, 'strerror', None) or error}"
-            raise InputError("result", "a result.json or its folder", given, "check the path") from error
-        return Result(found, path.parent)
+            message = f"{path}: {getattr(error, 'strerror', None) or error}"
+            raise InputError("result", "a result.json or its folder", message, "check the path") from error
+        return Result(data, path.parent)
 
     @property
     def curves(self) -> pa.Table:
@@ -97,8 +97,8 @@ class Result:
 
     def n_star_at(self, alphas: Sequence[float], confidence: float = 0.95) -> pa.Table:
         """Brackets of n* for other alphas, from the trials of the curves; see `comparisons.brackets_at`."""
-        asked = list(alphas) if isinstance(alphas, Iterable) else [alphas]
-        rows = comparisons.brackets_at(self.data["points"], self._outcomes(), asked, confidence)
+        levels = list(alphas) if isinstance(alphas, Iterable) else [alphas]
+        rows = comparisons.brackets_at(self.data["points"], self._outcomes(), levels, confidence)
         return columns.table([*rows], columns.N_STAR_AT)
 
     def plot(self, path: str | Path, **how: Any) -> list[Path]:
@@ -153,13 +153,13 @@ class Result:
             raise InputError("result", "a result with the folder of its trials", "none", advice)
         with Store(self.folder, read_only=True) as store:
             names = {row.get("cell", "") for row in self.data["points"]}
-            found = {name: outcomes_of(store.cell(name).rows) for name in names}
+            outcomes = {name: outcomes_of(store.cell(name).rows) for name in names}
         for row in self.data["points"]:
-            seen = found[row["cell"]][: row["trials"]]
+            seen = outcomes[row["cell"]][: row["trials"]]
             if len(seen) < row["trials"] or error_bins.successes(seen, row["alpha"]).sum() != row["successes"]:
-                given = f"other trials in cell {row['cell']} of {self.folder}"
-                raise InputError("result", "the trials that it counts", given, "run the study again in this folder")
-        return found
+                actual = f"other trials in cell {row['cell']} of {self.folder}"
+                raise InputError("result", "the trials that it counts", actual, "run the study again in this folder")
+        return outcomes
 
     def __str__(self) -> str:
         """The curves and the brackets of n* as text."""

@@ -52,12 +52,12 @@ def to_xarray(data: Mapping[str, Any]) -> Any:
     arrays["error"] = (*_CURVE, "quantile"), np.stack(by_level, -1) if levels else np.empty((*shape, 0))
     names = {name: text for name, (text, _) in _OF_POINTS.items()} | _OF_STARS
     names |= {"error": "largest error among the concepts: an upper end"} | _COORDINATES
-    found = xarray.Dataset(arrays, {**axes, "quantile": levels}, _about(data))
-    for name in map(str, found.variables):
-        found[name].attrs = {"long_name": names[name]}
+    dataset = xarray.Dataset(arrays, {**axes, "quantile": levels}, _about(data))
+    for name in map(str, dataset.variables):
+        dataset[name].attrs = {"long_name": names[name]}
         if (unit := _UNITS.get(name, "1")) is not None:
-            found[name].attrs["units"] = unit
-    return found
+            dataset[name].attrs["units"] = unit
+    return dataset
 
 
 def _entry(name: str, row: Mapping[str, Any]) -> Any:
@@ -70,8 +70,8 @@ def _quantile(level: str, row: Mapping[str, Any]) -> Any:
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """The values of an axis: learners in the order of the rows, numbers in ascending order."""
-    found = list(dict.fromkeys(row[name] for row in rows))
-    return found if name == "learner" else sorted(found)
+    values = list(dict.fromkeys(row[name] for row in rows))
+    return values if name == "learner" else sorted(values)
 
 
 def _filled(
@@ -85,8 +85,8 @@ def _filled(
     for row in rows:
         where = tuple(place[row[name]] for place, name in zip(places, names, strict=True))
         if where in seen:
-            given = f"two rows of {row['learner']}"
-            raise InputError("result", "one row for each learner, k, epsilon and n", given, "use the tables instead")
+            actual = f"two rows of {row['learner']}"
+            raise InputError("result", "one row for each learner, k, epsilon and n", actual, "use the tables instead")
         seen.add(where)
         array[where] = np.nan if (value := read(row)) is None else value
     return array

@@ -3,8 +3,9 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Generator
-from typing import Any, Protocol
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError
+from dpjax.core.members import Base, required
 from dpjax.experiments.identity.describe import label
 from dpjax.experiments.run.device import threads
 from dpjax.experiments.run.tiles import Program, arguments_of, shape_of, traced
@@ -27,9 +29,10 @@ from dpjax.experiments.sweep.task import Task
 _CHECKPOINT_SECONDS = 1.0
 
 
-class TileEngine(Protocol):
-    """What computes trials; see `engine.Engine`. Several threads may ask at the same time."""
+class TileEngine(Base):
+    """Base class of what computes trials; see `engine.Engine`. Several threads may ask at the same time."""
 
+    @abstractmethod
     def tiles(
         self, program: Program, task: Task, point: Point, seed: int, first: int, last: int
     ) -> Generator[NDArray[np.uint8]]:
@@ -38,13 +41,16 @@ class TileEngine(Protocol):
         first, last: multiples of ``program.block``.
         """
 
-    @property
+    @required
     def device_kind(self) -> str:
         """Of the devices that compute, part of a result's identity."""
 
-    @property
+    @required
     def device(self) -> Any:
         """A device of this kind, by which sizes of tiles and blocks are chosen."""
+
+    devices: Sequence[Any] = ()
+    """All of them, for the number of threads."""
 
 
 def digest_of(plan: Any) -> str:
@@ -73,8 +79,8 @@ class _Once:
 
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
         with self._lock:
-            own = self._locks.setdefault(key, threading.Lock())
-        with own:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
             if key not in self._values:
                 self._values[key] = make()
             return self._values[key]
@@ -102,9 +108,9 @@ class Cells:
         """Of the first trials, ``trials`` rounded up to whole blocks: "trials", "successes" and "no_answers", those
         where a hypothesis abstains."""
         block = self._program(setting).block
-        found = self.outcomes(setting, -(-trials // block) * block)
-        good, silent = error_bins.successes(found, setting.alpha), error_bins.silent(found)
-        return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
+        outcomes = self.outcomes(setting, -(-trials // block) * block)
+        good, silent = error_bins.successes(outcomes, setting.alpha), error_bins.silent(outcomes)
+        return {"trials": len(outcomes), "successes": int(good.sum()), "no_answers": int(silent.sum())}
 
     def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
         """The first ``trials`` trials, one byte each, see `error_bins`. Whole blocks are computed and stored.
@@ -114,18 +120,18 @@ class Cells:
         config, where = self.config(setting), self._point(setting)
         with self._computing.get(cell_hash(config), threading.Lock):
             stored = self.store.read(config)
-            found = np.zeros(0, np.uint8) if stored is None else outcomes_of(stored)
+            outcomes = np.zeros(0, np.uint8) if stored is None else outcomes_of(stored)
             block = config["block"]
-            first, last = len(found) // block * block, -(-trials // block) * block
+            first, last = len(outcomes) // block * block, -(-trials // block) * block
             if first < last:
-                found = self._compute(setting, where, config, found[:first], last)
-        found = found[:trials]
-        if (wrong := error_bins.bins(found) == error_bins.INVALID).any():
+                outcomes = self._compute(setting, where, config, outcomes[:first], last)
+        outcomes = outcomes[:trials]
+        if (wrong := error_bins.bins(outcomes) == error_bins.INVALID).any():
             raise InputError(
                 "error", "a number in [0, 1] of each hypothesis", f"another one in trial {int(np.argmax(wrong))}",
                 "rerun that trial: the class's error or the learner's hypothesis is not a number",
             )  # fmt: skip
-        return found
+        return outcomes
 
     def config(self, setting: Setting) -> dict[str, Any]:
         """Everything that the outcomes of a setting depend on, as canonical data; its hash names the cell.

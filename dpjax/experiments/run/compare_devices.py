@@ -18,9 +18,10 @@ from dpjax.core.checks import InputError
 from dpjax.core.schemas import check
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.store import error_bins
-from dpjax.experiments.store.cell_file import outcomes_of
+from dpjax.experiments.store.canonical import canonical
+from dpjax.experiments.store.cell_file import Cell, outcomes_of
 from dpjax.experiments.store.file_schemas import PointCell
-from dpjax.experiments.store.store import Cell, Store, canonical
+from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.setting import APART
 
 WHERE = ("device", "versions", "program", "block", "tile")
@@ -122,14 +123,14 @@ def compare_stores(first: Path | str, second: Path | str) -> Comparison:
 
 
 def _points(root: Path | str) -> dict[str, list[Cell]]:
-    found = defaultdict(list)
+    groups = defaultdict(list)
     with Store(root, read_only=True) as store:
         for cell in store.iter_cells():
             outcomes_of(cell.rows)
             check(PointCell, f"cell {cell.hash[:12]}", cell.config, "compare stores of studies")
             point = {key: value for key, value in cell.config.items() if key not in WHERE}
-            found[canonical(point)].append(cell)
-    return found
+            groups[canonical(point)].append(cell)
+    return groups
 
 
 def _labels(root: Path | str) -> dict[str, tuple[str, float | None]]:
@@ -139,10 +140,10 @@ def _labels(root: Path | str) -> dict[str, tuple[str, float | None]]:
     """
     names: dict[str, list[tuple[str, float]]] = defaultdict(list)
     with suppress(InputError):
-        found = Result.load(root).data
-        for row in found["points"]:
+        data = Result.load(root).data
+        for row in data["points"]:
             names[row.get("cell", "")].append((str(row["learner"]), float(row["epsilon"])))
-        for row in (*found["n_star"], *found["n_within"]):
+        for row in (*data["n_star"], *data["n_within"]):
             for cell in row.get("cells", {}).values():
                 names[cell].append((str(row["learner"]), float(row["epsilon"])))
     return {cell: _joined(lines) for cell, lines in names.items()}
@@ -154,8 +155,8 @@ def _joined(lines: list[tuple[str, float]]) -> tuple[str, float | None]:
 
 
 def _combinations(first: list[Cell], second: list[Cell]) -> list[tuple[Cell, Cell]]:
-    every = [(one, other) for one in first for other in second]
-    return [(one, other) for one, other in every if one.hash != other.hash] or every
+    every = [(left, right) for left in first for right in second]
+    return [(left, right) for left, right in every if left.hash != right.hash] or every
 
 
 def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float | None]]) -> Pair:

@@ -30,24 +30,24 @@ def use_compile_cache(folder: str | Path | None = None) -> Path | None:
     To be called before the first program is compiled. Reading a program from the folder runs its code, so a folder
     that others may write to is not used, see `require_private`.
     """
-    asked = folder if folder is not None else os.environ.get(VARIABLE)
-    if str(asked) == OFF:
+    choice = folder if folder is not None else os.environ.get(VARIABLE)
+    if str(choice) == OFF:
         jax.config.update("jax_compilation_cache_dir", None)
         return None
-    if asked is None and jax.config.jax_compilation_cache_dir:
+    if choice is None and jax.config.jax_compilation_cache_dir:
         return require_private()
-    place = Path(asked) if asked else _users()
+    place = Path(choice) if choice else _users()
     if place is None:
         return None
-    own = place / _name()
-    jax.config.update("jax_compilation_cache_dir", str(own))
+    subfolder = place / _name()
+    jax.config.update("jax_compilation_cache_dir", str(subfolder))
     if require_private() is None:
         return None
-    _trim(own)
+    _trim(subfolder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     warnings.filterwarnings("ignore", _READ_HALF)
-    return own
+    return subfolder
 
 
 def require_private() -> Path | None:
@@ -90,11 +90,11 @@ def _trim(folder: Path) -> None:
     """Removes the oldest files beyond the limit, down to half of it."""
     with suppress(OSError):
         files = [path for path in folder.rglob("*") if path.is_file()]
-        found = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in files)
-        total = sum(size for _, size, _ in found)
+        entries = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in files)
+        total = sum(size for _, size, _ in entries)
         if total <= _MOST_BYTES:
             return
-        for _, size, path in found:
+        for _, size, path in entries:
             if total <= _MOST_BYTES // 2:
                 break
             with suppress(OSError):

@@ -39,16 +39,18 @@ def identity_of(device: Any) -> str:
 
 def flags() -> list[str]:
     """The flags of XLA and settings of JAX that may change a number, sorted."""
-    given = [word.lstrip("-") for word in (*_xla_flags(), *os.environ.get("LIBTPU_INIT_ARGS", "").split())]
-    last = {word.partition("=")[0]: word for word in given}  # of a flag that is given twice the last one counts
-    found = [word for name, word in last.items() if name not in _HARMLESS and not name.startswith(_HARMLESS_BEGINNING)]
+    words = [word.lstrip("-") for word in (*_xla_flags(), *os.environ.get("LIBTPU_INIT_ARGS", "").split())]
+    last = {word.partition("=")[0]: word for word in words}  # of a flag that is given twice the last one counts
+    entries = [
+        word for name, word in last.items() if name not in _HARMLESS and not name.startswith(_HARMLESS_BEGINNING)
+    ]
     if (precision := jax.config.jax_default_matmul_precision) is not None:
-        found.append(f"jax_default_matmul_precision={precision}")
+        entries.append(f"jax_default_matmul_precision={precision}")
     settings = jax.config.values
-    found += [f"{name}={settings[name]}" for name, usual in _USUAL.items() if settings.get(name, usual) != usual]
+    entries += [f"{name}={settings[name]}" for name, usual in _USUAL.items() if settings.get(name, usual) != usual]
     if (override := os.environ.get("NVIDIA_TF32_OVERRIDE")) is not None:
-        found.append(f"NVIDIA_TF32_OVERRIDE={override}")
-    return sorted(set(found))
+        entries.append(f"NVIDIA_TF32_OVERRIDE={override}")
+    return sorted(set(entries))
 
 
 def _xla_flags() -> list[str]:
@@ -93,6 +95,8 @@ def memory_of(device: Any) -> int | None:
         return (device.memory_stats() or {}).get("bytes_limit")
     free = None
     with suppress(OSError, StopIteration, ValueError):
-        line = next(one for one in Path("/proc/meminfo").read_text().splitlines() if one.startswith("MemAvailable"))
+        line = next(
+            entry for entry in Path("/proc/meminfo").read_text().splitlines() if entry.startswith("MemAvailable")
+        )
         free = int(line.split()[1]) * 1024
     return min((part for part in (free, memory_left()) if part is not None), default=None)

@@ -18,9 +18,10 @@ from dpjax.core.checks import InputError
 from dpjax.core.compilers import require_sound
 from dpjax.core.cores import cores
 from dpjax.core.forking import require_not_forked
+from dpjax.experiments.run.cells import TileEngine
 from dpjax.experiments.run.device import identity_of
 from dpjax.experiments.run.loading import Loader
-from dpjax.experiments.run.memory import Room, bytes_of
+from dpjax.experiments.run.memory import DeviceMemory, bytes_of
 from dpjax.experiments.run.tiles import Program, arguments_of, shape_of
 from dpjax.experiments.run.trial import Point
 from dpjax.experiments.sweep.task import Task
@@ -35,7 +36,7 @@ def device_kind() -> str:
     return identity_of(jax.local_devices()[0])
 
 
-class Engine:
+class Engine(TileEngine):
     """Compiles each program once, loads it on every device that runs it, and streams tiles. Use as a context manager.
 
     Several threads may ask for tiles at once; each tile goes to the device with the fewest at that moment. Fewer
@@ -61,8 +62,8 @@ class Engine:
         self.programs = self.compiled = self.trials = 0
         self.tiles_of = dict.fromkeys(self.devices, 0)
         self._busy = dict.fromkeys(self.devices, 0)
-        host = Room()
-        self._rooms = {device: host if device.platform == "cpu" else Room() for device in self.devices}
+        host = DeviceMemory()
+        self._memory = {device: host if device.platform == "cpu" else DeviceMemory() for device in self.devices}
         self._lock = threading.Lock()
         self._programs: OrderedDict = OrderedDict()
         self._pool = ThreadPoolExecutor(max_workers=self.in_flight)
@@ -101,9 +102,9 @@ class Engine:
                         waiting[self._submit(program, arguments, begin, end)] = begin
                         break
                 while following in ready:
-                    found = ready.pop(following)
-                    following += len(found)
-                    yield found
+                    tile = ready.pop(following)
+                    following += len(tile)
+                    yield tile
         finally:
             for future in waiting:
                 future.cancel()
@@ -133,17 +134,17 @@ class Engine:
         with self._free_device() as device, jax.enable_x64(False):
             placed = jax.device_put((*arguments, np.uint32(first), blocks), device)
             run, need = self._compiled(program, placed, device)
-            with self._rooms[device].taken(need):
-                found = np.asarray(run(*placed))[: last - first]
+            with self._memory[device].taken(need):
+                tile = np.asarray(run(*placed))[: last - first]
         with self._lock:
-            self.trials += len(found)
-        return found
+            self.trials += len(tile)
+        return tile
 
     @contextmanager
     def _free_device(self) -> Iterator[Any]:
         """The device with the fewest tiles now, and of these the one with the fewest so far."""
         with self._lock:
-            device = min(self.devices, key=lambda one: (self._busy[one], self.tiles_of[one]))
+            device = min(self.devices, key=lambda candidate: (self._busy[candidate], self.tiles_of[candidate]))
             self._busy[device] += 1
             self.tiles_of[device] += 1
         try:
@@ -162,11 +163,11 @@ class Engine:
             self._programs.move_to_end(key)
         with slot.lock:
             if device not in slot.on:
-                found, compiled = slot.loader.on(device)
+                executable, compiled = slot.loader.on(device)
                 if not slot.on:
-                    slot.need = bytes_of(found)
-                    self._rooms[device].require(slot.need, device, program)
-                slot.on[device] = found
+                    slot.need = bytes_of(executable)
+                    self._memory[device].require(slot.need, device, program)
+                slot.on[device] = executable
                 with self._lock:
                     self.programs += len(slot.on) == 1 or compiled
                     self.compiled += compiled

@@ -16,7 +16,7 @@ from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.statistics.sequential_search import Bracket, search
 from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.setting import Setting
-from dpjax.experiments.sweep.sweep import Line, Sweep
+from dpjax.experiments.sweep.sweep import Curve, Sweep
 
 RULE = (
     "the search meets its expected counts where a trial fails with probability beta^(n / n*), n* being the theorem's "
@@ -41,30 +41,30 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class LineForecast:
-    """Forecast of one curve. shared: an earlier line has the same points, so they are not computed again."""
+class CurveForecast:
+    """Forecast of one curve. shared: an earlier curve has the same points, so they are not computed again."""
 
-    line: Line
+    curve: Curve
     search: tuple[Visit, ...]
-    curve: tuple[Visit, ...]
+    points: tuple[Visit, ...]
     shared: bool
 
     @property
     def visits(self) -> tuple[Visit, ...]:
         """All visited points."""
-        return self.search + self.curve
+        return self.search + self.points
 
 
 @dataclass(frozen=True)
 class Forecast:
     """Forecast of a study with an empty store.
 
-    lines: the curves in order. programs: number compiled on each device. bytes: the examples and labels of the
+    curves: the curves in order. programs: number compiled on each device. bytes: the examples and labels of the
     concurrent trials of the largest program, over all tiles in flight; the learner's own memory is not included.
     estimated: whether a search makes trials and programs an estimate, see `RULE`.
     """
 
-    lines: tuple[LineForecast, ...]
+    curves: tuple[CurveForecast, ...]
     programs: int
     bytes: int
     estimated: bool
@@ -72,12 +72,12 @@ class Forecast:
     @property
     def visits(self) -> list[Visit]:
         """The points that are computed."""
-        return [visit for line in self.lines if not line.shared for visit in line.visits]
+        return [visit for curve in self.curves if not curve.shared for visit in curve.visits]
 
     @property
     def cells(self) -> int:
-        """The number of pieces that workers take, as `dpjax status` counts them: searches and points of all lines."""
-        return sum(bool(line.search) + len(line.curve) for line in self.lines)
+        """The number of pieces that workers take, as `dpjax status` counts them: searches and points of all curves."""
+        return sum(bool(curve.search) + len(curve.points) for curve in self.curves)
 
     @property
     def trials(self) -> int:
@@ -98,52 +98,52 @@ class Rate:
 
 def forecast(study: Sweep, in_flight: int | None = None) -> Forecast:
     """The cost of ``study``. in_flight: number of concurrent tiles, by default two per device."""
-    lines, seen = [], set[Any]()
-    for line in study.lines:
-        found: tuple[Visit, ...] = ()
+    curves, seen = [], set[Any]()
+    for curve in study.curves:
+        visits: tuple[Visit, ...] = ()
         if study.search is not None:
-            found = tuple(_visit(replace(line.setting, n=one.n, purpose="search"), one.trials)
-                          for one in expected_search(line, study).visits)  # fmt: skip
-        points = tuple(_visit(replace(line.setting, n=n), study.trials) for n in line_sizes(line, study))
+            visits = tuple(_visit(replace(curve.setting, n=step.n, purpose="search"), step.trials)
+                          for step in expected_search(curve, study).visits)  # fmt: skip
+        points = tuple(_visit(replace(curve.setting, n=n), study.trials) for n in sizes_of(curve, study))
         same = tuple((visit.setting.purpose, visit.setting.n, digest_of(visit.setting.plan()), visit.asked)
-                     for visit in found + points)  # fmt: skip
-        identity = (line.setting.learner, line.setting.k, same)
-        lines.append(LineForecast(line, found, points, identity in seen))
+                     for visit in visits + points)  # fmt: skip
+        identity = (curve.setting.learner, curve.setting.k, same)
+        curves.append(CurveForecast(curve, visits, points, identity in seen))
         seen.add(identity)
-    programs = {visit.program: visit for line in lines for visit in line.visits}
+    programs = {visit.program: visit for curve in curves for visit in curve.visits}
     tiles = in_flight or 2 * jax.local_device_count()
     largest = max((_bytes(visit.setting) for visit in programs.values()), default=0)
-    return Forecast(tuple(lines), len(programs), tiles * largest, study.search is not None)
+    return Forecast(tuple(curves), len(programs), tiles * largest, study.search is not None)
 
 
-def line_sizes(line: Line, study: Sweep) -> tuple[int, ...]:
-    """The sample sizes of a line's curve: given ones, or those around the expected n*."""
-    return study.sizes(_expected(line, study) if study.search is not None else None)
+def sizes_of(curve: Curve, study: Sweep) -> tuple[int, ...]:
+    """The sample sizes of a curve: given ones, or those around the expected n*."""
+    return study.sizes(_expected(curve, study) if study.search is not None else None)
 
 
-def expected_search(line: Line, study: Sweep) -> Bracket:
-    """The search of a line, with its expected trials under `RULE`."""
+def expected_search(curve: Curve, study: Sweep) -> Bracket:
+    """The search of a curve, with its expected trials under `RULE`."""
     assert study.search is not None
-    asked, setting, middle = study.search, line.setting, _expected(line, study)
+    options, setting, middle = study.search, curve.setting, _expected(curve, study)
 
     def evaluate(n: int, trials: int) -> tuple[int, int]:
         return round(trials * (1 - setting.beta ** (n / middle))), trials
 
     return search(
-        evaluate, asked.grid(), setting.beta, 1 - asked.confidence, trials=asked.most_trials, gamma=asked.gamma,
-        start=line.expected(), stride=STRIDE,
+        evaluate, options.grid(), setting.beta, 1 - options.confidence, trials=options.most_trials, gamma=options.gamma,
+        start=curve.expected(), stride=STRIDE,
     )  # fmt: skip
 
 
 def timed(study: Sweep, what: Forecast) -> list[Rate]:
     """A rate for each learner: one tile of its largest point, compiled and run, then run again."""
     largest: dict[str, Visit] = {}
-    for line in what.lines:
-        for visit in line.visits:
-            known = largest.get(line.line.name)
+    for entry in what.curves:
+        for visit in entry.visits:
+            known = largest.get(entry.curve.name)
             if known is None or visit.work / visit.computed > known.work / known.computed:
-                largest[line.line.name] = visit
-    found = []
+                largest[entry.curve.name] = visit
+    rates = []
     with Engine(in_flight=1, devices=jax.local_devices()[:1]) as machine:
         for name, visit in largest.items():
             setting = visit.setting
@@ -158,8 +158,8 @@ def timed(study: Sweep, what: Forecast) -> list[Rate]:
                 )
                 spent.append(max(time.perf_counter() - begin, 1e-9))
             work = program.tile * program.trial.capacity * setting.k
-            found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
-    return found
+            rates.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
+    return rates
 
 
 def seconds(what: Forecast, rates: list[Rate]) -> float:
@@ -169,7 +169,7 @@ def seconds(what: Forecast, rates: list[Rate]) -> float:
 
 
 def seconds_per_cell(what: Forecast, rates: list[Rate]) -> float:
-    """Mean seconds of a cell on one device, compilation included; cells that an earlier line has, too, take none."""
+    """Mean seconds of a cell on one device, compilation included; cells that an earlier curve has, too, take none."""
     return sum(_parts(what, rates)) / what.cells
 
 
@@ -177,9 +177,9 @@ def _parts(what: Forecast, rates: list[Rate]) -> tuple[float, float]:
     """Seconds to compile all programs once, and to run all trials, on one device."""
     of = {rate.learner: rate for rate in rates}
     compiling, running, compiled = 0.0, 0.0, set[Any]()
-    for line in what.lines:
-        rate = of[line.line.name]
-        for visit in () if line.shared else line.visits:
+    for entry in what.curves:
+        rate = of[entry.curve.name]
+        for visit in () if entry.shared else entry.visits:
             running += visit.work / rate.per_second
             if visit.program not in compiled:
                 compiled.add(visit.program)
@@ -187,9 +187,9 @@ def _parts(what: Forecast, rates: list[Rate]) -> tuple[float, float]:
     return compiling, running
 
 
-def _expected(line: Line, study: Sweep) -> int:
+def _expected(curve: Curve, study: Sweep) -> int:
     assert study.search is not None
-    expected = line.theorem()
+    expected = curve.theorem()
     return study.search.n_max if expected is None else min(max(expected, study.search.n_min), study.search.n_max)
 
 

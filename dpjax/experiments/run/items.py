@@ -9,7 +9,7 @@ from typing import Any
 from dpjax.core.documents import sealed
 from dpjax.experiments.store.canonical import canonical
 from dpjax.experiments.store.records import OWNER
-from dpjax.experiments.sweep.sweep import Line, Sweep
+from dpjax.experiments.sweep.sweep import Curve, Sweep
 
 Record = dict[str, Any]
 
@@ -23,51 +23,51 @@ class Item:
     """
 
     study: Sweep
-    line: Line
+    curve: Curve
     n: int | None
 
     @cached_property
     def name(self) -> str:
         """See `Item`."""
-        study, setting = self.study, self.line.setting
-        asked: Any = {"trials": study.trials} if self.n is not None else vars(study.search)
+        study, setting = self.study, self.curve.setting
+        request: Any = {"trials": study.trials} if self.n is not None else vars(study.search)
         about = {
             "task": setting.task.digest, "learner": setting.learner_digest, "seed": study.seed, "k": setting.k,
             "epsilon": float(setting.epsilon), "delta": float(setting.delta), "alpha": float(setting.alpha),
-            "beta": float(setting.beta), "n": self.n, "asked": asked,
+            "beta": float(setting.beta), "n": self.n, "asked": request,
         }  # fmt: skip
-        own = hashlib.sha256(canonical(about).encode()).hexdigest()
-        search = own if self.n is None or study.n != "search" else Item(study, self.line, None).name
-        return search[:OWNER] + own[: 40 - OWNER]
+        digest = hashlib.sha256(canonical(about).encode()).hexdigest()
+        search = digest if self.n is None or study.n != "search" else Item(study, self.curve, None).name
+        return search[:OWNER] + digest[: 40 - OWNER]
 
     def __str__(self) -> str:
-        return f"{self.line}, {'search' if self.n is None else f'n = {self.n}'}"
+        return f"{self.curve}, {'search' if self.n is None else f'n = {self.n}'}"
 
 
 def first_items(study: Sweep) -> Iterator[Item]:
     """The items that can be named before anything ran: searches, or all points if the sample sizes are given."""
-    for line in study.lines:
-        yield from first_of(study, line)
+    for curve in study.curves:
+        yield from first_of(study, curve)
 
 
-def first_of(study: Sweep, line: Line) -> Iterator[Item]:
-    """`first_items` of one line."""
+def first_of(study: Sweep, curve: Curve) -> Iterator[Item]:
+    """`first_items` of one curve."""
     if study.search is not None:
-        yield Item(study, line, None)
+        yield Item(study, curve, None)
     if study.n != "search":
-        yield from (Item(study, line, n) for n in study.sizes())
+        yield from (Item(study, curve, n) for n in study.sizes())
 
 
 def following(item: Item, found: Record) -> Iterator[Item]:
     """The points of the curve that a search makes known; none for other items."""
     if item.n is None and item.study.n == "search":
         middle = found.get("n_high") or found.get("n_low")
-        yield from (Item(item.study, item.line, n) for n in item.study.sizes(middle))
+        yield from (Item(item.study, item.curve, n) for n in item.study.sizes(middle))
 
 
 def points_of(item: Item, found: Record) -> Record:
     """What the record of a search says of its points: their names, and `asked_of` the study."""
-    return {"points": [one.name for one in following(item, found)], "asked": asked_of(item.study)}
+    return {"points": [point.name for point in following(item, found)], "asked": asked_of(item.study)}
 
 
 def asked_of(study: Sweep) -> str:

@@ -100,7 +100,10 @@ class _OnOneDevice(ExecutableUnpickler):
 class _Listening:
     """Whether JAX read a program from its persistent cache, in this thread, while the context was entered."""
 
-    _own = threading.local()
+    class _Own(threading.local):
+        now: "_Listening | None" = None
+
+    _own = _Own()
     _registered = False
 
     def __enter__(self) -> "_Listening":
@@ -115,7 +118,7 @@ class _Listening:
 
     @staticmethod
     def _hear(event: str, **_: Any) -> None:
-        now = getattr(_Listening._own, "now", None)
+        now = _Listening._own.now
         if event == CACHE_HIT and now is not None:
             now.hit = True
 

@@ -16,7 +16,7 @@ def bytes_of(compiled: Any) -> int:
     return sizes.argument_size_in_bytes + sizes.output_size_in_bytes + sizes.temp_size_in_bytes
 
 
-class Room:
+class DeviceMemory:
     """The bytes that programs may take at the same time; what is free is asked when a program is first required."""
 
     def __init__(self) -> None:

@@ -19,13 +19,13 @@ def memory_left(own: Path = _OWN, mounted: Path = _MOUNTED) -> int | None:
     A cache of files gives way to programs, so its inactive part counts as free.
     own: lists the groups of the process. mounted: where their files are.
     """
-    found = []
+    remaining = []
     for folder, (limit, used, cache) in _groups(own, mounted):
         with suppress(OSError, ValueError):  # no such folder in this container, or "max"
             most, now = (int((folder / name).read_text()) for name in (limit, used))
             if most < _NO_LIMIT:
-                found.append(max(most - now + min(_cached(folder, cache), now), 0))
-    return min(found, default=None)
+                remaining.append(max(most - now + min(_cached(folder, cache), now), 0))
+    return min(remaining, default=None)
 
 
 def _cached(folder: Path, name: str) -> int:

@@ -15,6 +15,9 @@ from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.setting import Setting
 
+PROVED = "theorem"
+"""How a search ended whose upper end is proved, see `proved`."""
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -55,8 +58,8 @@ def guess(setting: Setting, cells: Cells, grid: Sequence[int], trials: int, want
     low, high = -1, len(grid)
     while high - low > 1:
         middle = (low + high) // 2
-        found = rate(replace(setting, n=grid[middle], purpose="guess"), cells, trials)
-        low, high = (low, middle) if found.successes >= wanted * found.trials else (middle, high)
+        counts = rate(replace(setting, n=grid[middle], purpose="guess"), cells, trials)
+        low, high = (low, middle) if counts.successes >= wanted * counts.trials else (middle, high)
     return None if high == len(grid) else grid[high]
 
 
@@ -79,3 +82,13 @@ def bracket(
         return int(error_bins.successes(outcomes, setting.alpha).sum()), asked
 
     return search(evaluate, grid, setting.beta, error, trials=trials, gamma=gamma, start=start, stride=stride)
+
+
+def proved(star: Bracket, theorem: int | None) -> Bracket:
+    """The bracket with an upper end that is proved, where trials left it open or found only a larger one.
+
+    theorem: a sample size proved for the setting, or None. If n_low contradicts it, the bracket stays as it is.
+    """
+    if theorem is None or theorem <= (star.n_low or 0) or theorem >= (star.n_high or theorem + 1):
+        return star
+    return replace(star, n_high=theorem, ended=PROVED)

@@ -105,12 +105,12 @@ def _lane(trial: Trial, block: int) -> Any:
 
     def run(root: Any, task: Task, where: Point, first: Any, place: Any) -> tuple[Outcome, jax.Array, jax.Array]:
         of_point = keys.of_point(jax.random.wrap_key_data(root, impl="threefry2x32"), where.identity)
-        own = jax.vmap(keys.of_trial, (None, 0))(of_point, first + jnp.arange(block, dtype=jnp.uint32))
+        trial_keys = jax.vmap(keys.of_trial, (None, 0))(of_point, first + jnp.arange(block, dtype=jnp.uint32))
 
         def one(key: jax.Array) -> tuple[Outcome, jax.Array, jax.Array]:
             outcome = trial.run(key, task, where)
             return outcome, trial.byte(outcome, where), task.error(outcome.found, outcome.target)
 
-        return jax.tree.map(lambda part: part[place], jax.lax.map(one, own, batch_size=block))
+        return jax.tree.map(lambda part: part[place], jax.lax.map(one, trial_keys, batch_size=block))
 
     return jax.jit(run)

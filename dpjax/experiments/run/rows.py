@@ -20,7 +20,7 @@ from dpjax.experiments.statistics.sequential_search import Bracket
 from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.cell_file import BrokenCell
 from dpjax.experiments.sweep.setting import Setting
-from dpjax.experiments.sweep.sweep import Line, Search, Sweep
+from dpjax.experiments.sweep.sweep import Curve, Search, Sweep
 
 LEVELS = (0.5, 0.9, 0.95)
 """Quantile levels of the error that a result reports per point."""
@@ -30,8 +30,8 @@ Known = Callable[[Item], Record | None]
 """The recorded failure of an item, if that is not to be tried again."""
 
 
-def rows_of(line: Line, study: Sweep, cells: Cells, known: Known = lambda item: None) -> Rows:
-    """The rows of one line, by table. What is not stored yet is computed.
+def rows_of(curve: Curve, study: Sweep, cells: Cells, known: Known = lambda item: None) -> Rows:
+    """The rows of one curve, by table. What is not stored yet is computed.
 
     points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
     cell that holds its trials. n_star: brackets, with the cells of all n that the search visited; with gamma > 0 these
@@ -42,25 +42,25 @@ def rows_of(line: Line, study: Sweep, cells: Cells, known: Known = lambda item: 
     points: list[dict[str, Any]] = []
     star = None
     if study.search is not None:
-        item = Item(study, line, None)
-        star = _tried(item, known, failures, partial(find, line, study, cells))
-        row = None if star is None else _tried(item, _unknown, failures, partial(_star_row, line, star, cells))
+        item = Item(study, curve, None)
+        star = _tried(item, known, failures, partial(find, curve, study, cells))
+        row = None if star is None else _tried(item, _unknown, failures, partial(_star_row, curve, star, cells))
         stars += [] if row is None else [row]
     if star is not None or study.n != "search":
         middle = None if star is None else star.n_high or star.n_low
-        points += _point_rows(line, study, study.sizes(middle), cells, known, failures)
+        points += _point_rows(curve, study, study.sizes(middle), cells, known, failures)
     within = study.search is not None and study.search.gamma > 0
     of_search = {"n_star": [] if within else stars, "n_within": stars if within else []}
     return {"points": points, **of_search, "failures": failures}
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """The rows of several lines, in their order."""
+    """The rows of several curves, in their order."""
     return {name: [row for part in parts for row in part[name]] for name in TABLES}
 
 
 def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The line of a row."""
+    """The curve of a row."""
     return row.get("learner"), row.get("k"), row.get("epsilon")
 
 
@@ -77,17 +77,19 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
     """
     rows = []
     for name, epsilon in dict.fromkeys((row["learner"], row["epsilon"]) for row in stars):
-        own = [row for row in stars if (row["learner"], row["epsilon"]) == (name, epsilon) and row["k"] >= fit_from]
-        own = [row for row in own if row["n_low"] is not None and row["n_high"] is not None]
-        if len(own) < 2:
+        group = [row for row in stars if (row["learner"], row["epsilon"]) == (name, epsilon) and row["k"] >= fit_from]
+        group = [row for row in group if row["n_low"] is not None and row["n_high"] is not None]
+        if len(group) < 2:
             continue
-        k, low, high, theorem = (np.array([row[f] for row in own], float) for f in ("k", "n_low", "n_high", "theorem"))
-        fit = fit_exponent(k, low, high, error=1 - own[0]["confidence"])
+        k, low, high, theorem = (
+            np.array([row[f] for row in group], float) for f in ("k", "n_low", "n_high", "theorem")
+        )
+        fit = fit_exponent(k, low, high, error=1 - group[0]["confidence"])
         rows.append({
             "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
             "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
             "theorem": None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope,
-            "claimed": own[-1]["exponent_of_k"],
+            "claimed": group[-1]["exponent_of_k"],
         })  # fmt: skip
     return rows
 
@@ -98,8 +100,8 @@ def _unknown(item: Item) -> None:
 
 def _tried(item: Item, known: Known, failures: list[dict[str, Any]], work: Callable[[], Any]) -> Any:
     """The value of ``work``; None, with a recorded failure, if it raises or is known to fail."""
-    if (found := known(item)) is not None:
-        failures.append(_failure(item, found["error"], found["traceback"]))
+    if (failure := known(item)) is not None:
+        failures.append(_failure(item, failure["error"], failure["traceback"]))
         return None
     try:
         return work()
@@ -112,24 +114,24 @@ def _tried(item: Item, known: Known, failures: list[dict[str, Any]], work: Calla
 
 
 def _failure(item: Item, error: str, text: str) -> dict[str, Any]:
-    return {**item.line.labels(), "n": item.n, "error": error, "traceback": text}
+    return {**item.curve.labels(), "n": item.n, "error": error, "traceback": text}
 
 
-def _star_row(line: Line, star: Bracket, cells: Cells) -> dict[str, Any]:
+def _star_row(curve: Curve, star: Bracket, cells: Cells) -> dict[str, Any]:
     names = ("fails_at", "passes_at", "gamma") if star.gamma else ("n_low", "n_high")
     return {
-        **line.labels(), "guarantee_delta": _delta(line.guarantee()),
-        **dict(zip(names, (star.n_low, star.n_high, star.gamma), strict=False)), **theory(line),
+        **curve.labels(), "guarantee_delta": _delta(curve.guarantee()),
+        **dict(zip(names, (star.n_low, star.n_high, star.gamma), strict=False)), **theory(curve),
         "confidence": star.confidence, "trials": star.trials_total, "ended": star.ended,
-        "cells": {str(visit.n): cells.cell(end_of(line.setting, visit.n)) for visit in star.visits},
+        "cells": {str(visit.n): cells.cell(end_of(curve.setting, visit.n)) for visit in star.visits},
     }  # fmt: skip
 
 
-def theory(line: Line) -> dict[str, Any]:
+def theory(curve: Curve) -> dict[str, Any]:
     """The theorem's n, and the lower bound for all learners that are as private: ``below``, by ``below_by``."""
-    below = line.below()
+    below = curve.below()
     return {
-        "theorem": line.theorem(), "exponent_of_k": line.setting.learner.exponent_of_k,
+        "theorem": curve.theorem(), "exponent_of_k": curve.setting.learner.exponent_of_k,
         "below": None if below is None else below.n, "below_by": None if below is None else below.name,
     }  # fmt: skip
 
@@ -140,27 +142,33 @@ def _delta(guarantee: Guarantee | None) -> float | None:
 
 
 def _point_rows(
-    line: Line, study: Sweep, sizes: tuple[int, ...], cells: Cells, known: Known, failures: list[dict[str, Any]]
+    curve: Curve, study: Sweep, sizes: tuple[int, ...], cells: Cells, known: Known, failures: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     counted = []
     for n in sizes:
-        item = Item(study, line, n)
+        item = Item(study, curve, n)
         setting = setting_of(item)
-        found = _tried(item, known, failures, partial(_measured, setting, study.trials, cells))
-        counted += [] if found is None else [(n, *found)]
+        measured = _tried(item, known, failures, partial(_measured, setting, study.trials, cells))
+        counted += [] if measured is None else [(n, *measured)]
     if not counted:
         return
-    alpha, confidence = line.setting.alpha, (study.search or Search()).confidence
-    successes = np.array([error_bins.successes(found, alpha).sum() for _, found, _, _ in counted])
-    trials = np.array([len(found) for _, found, _, _ in counted])
+    alpha, confidence = curve.setting.alpha, (study.search or Search()).confidence
+    successes = np.array([error_bins.successes(measured, alpha).sum() for _, measured, _, _ in counted])
+    trials = np.array([len(measured) for _, measured, _, _ in counted])
     lower, upper = simultaneous_band(successes, trials, confidence)
-    for i, (n, found, cell, delta) in enumerate(counted):
+    for i, (n, measured, cell, delta) in enumerate(counted):
         yield {
-            **line.labels(), "guarantee_delta": delta, "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
-            "no_answers": int(error_bins.silent(found).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
-            "errors": dict(zip(map(str, LEVELS), error_bins.quantiles(found, alpha, LEVELS), strict=True)),
+            **curve.labels(),
+            "guarantee_delta": delta,
+            "n": n,
+            "trials": int(trials[i]),
+            "successes": int(successes[i]),
+            "no_answers": int(error_bins.silent(measured).sum()),
+            "lower": float(lower[i]),
+            "upper": float(upper[i]),
+            "errors": dict(zip(map(str, LEVELS), error_bins.quantiles(measured, alpha, LEVELS), strict=True)),
             "cell": cell,
-        }  # fmt: skip
+        }
 
 
 def _measured(setting: Setting, trials: int, cells: Cells) -> tuple[NDArray[np.uint8], str, float | None]:

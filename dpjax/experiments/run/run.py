@@ -29,7 +29,7 @@ from dpjax.experiments.store.canonical import made_by, versions
 from dpjax.experiments.store.records import LISTING, Records
 from dpjax.experiments.store.repair import repair as repaired
 from dpjax.experiments.store.store import PATIENCE, Store
-from dpjax.experiments.sweep.sweep import Line, Sweep
+from dpjax.experiments.sweep.sweep import Curve, Sweep
 
 EARLIER = "result.earlier.json"
 
@@ -41,10 +41,10 @@ def run(
 ) -> Result:  # fmt: skip
     """Measures everything that is not yet stored in ``out``.
 
-    Several lines are measured at the same time: one is compiled while another runs. Other processes may compute cells
+    Several curves are measured at the same time: one is compiled while another runs. Other processes may compute cells
     of the same study in the same folder, see `run_shard`.
 
-    Writes result.json with what is known of the same study, then study.json, and result.json again after every line. A
+    Writes result.json with what is known of the same study, then study.json, and result.json again after every curve. A
     result of another study, or of code that has changed since, is kept as result.earlier.json.
 
     engine: what computes trials, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
@@ -59,20 +59,20 @@ def run(
     with _opened(study, out, engine, progress, quiet, rules, repair) as (worker, seen):
         out = worker.cells.store.root
         config, cells = study_spec(study), worker.cells
-        found = _known(out)
-        known = _valid(found or {}, config, study, cells)
-        if found is None or _curves(found) - _curves(known):
+        previous = _known(out)
+        known = _valid(previous or {}, config, study, cells)
+        if previous is None or _curves(previous) - _curves(known):
             _set_aside(out)
             if progress is None and not quiet:
                 other = "curves of another study, or of other code, versions or devices"
-                seen.say(f"{out} held {other if found else 'no result that can be read'}: now in {EARLIER}")
+                seen.say(f"{out} held {other if previous else 'no result that can be read'}: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
-        keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
+        keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.curves)})
         prepare(study, out, worker.rules.code)
         with watch(worker):
             if executor is not None and take is not None:
                 work(worker, first_items(study), executor, take, _counted(study, seen), elsewhere=True)
-            result = Result(_Lines(study, worker, seen.step, keep).measured(), out)
+            result = Result(_Curves(study, worker, seen.step, keep).measured(), out)
         save(result.data, out)
     return result
 
@@ -114,7 +114,7 @@ def _opened(
         records = Records(Path(out))
         if repair:
             repaired(store, records)
-        rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
+        rules = rules or Rules(threads=threads_for(len(machine.devices) or 1))
         yield Worker(store, machine, records, study.seed, rules, seen.trials), seen
 
 
@@ -143,8 +143,8 @@ def prepare(study: Sweep, out: Path, code: str | None = None) -> None:
         replace_file(path, data)
 
 
-class _Lines:
-    """The lines of a study, each measured as soon as its items are done; the result grows in the order of lines."""
+class _Curves:
+    """The curves of a study, each measured as soon as its items are done; the result grows in the order of curves."""
 
     def __init__(
         self, study: Sweep, worker: Worker, step: Callable[[str, int, int], None],
@@ -152,20 +152,20 @@ class _Lines:
     ):  # fmt: skip
         self.study, self.worker, self.step, self.keep = study, worker, step, keep
         self._lock = threading.Lock()
-        self._open = {id(line): 0 for line in study.lines}
+        self._open = {id(curve): 0 for curve in study.curves}
         self._about = _about(study, worker.cells)
         self._kept = self._cost = 0.0
         self._parts: dict[int, Rows] = {}
 
     def measured(self) -> dict[str, Any]:
-        """The result as JSON-ready data: the rows of all lines, see `rows.rows_of`, with their fitted exponents."""
-        lines = self.study.lines
-        for line in lines:
-            self._open[id(line)] = len(list(first_of(self.study, line)))
-        self.step("starting", 0, len(lines))
+        """The result as JSON-ready data: the rows of all curves, see `rows.rows_of`, with their fitted exponents."""
+        curves = self.study.curves
+        for curve in curves:
+            self._open[id(curve)] = len(list(first_of(self.study, curve)))
+        self.step("starting", 0, len(curves))
         with ThreadPoolExecutor(self.worker.rules.threads) as threads:
             if work(self.worker, first_items(self.study), threads, lambda item: (self._measured, (item,))):
-                self.step("done", len(lines), len(lines))
+                self.step("done", len(curves), len(curves))
         return self._data()
 
     def _measured(self, item: Item) -> tuple[str, Record | None]:
@@ -174,20 +174,20 @@ class _Lines:
         return state, record
 
     def _ended(self, item: Item, state: str, found: Record | None) -> None:
-        line = item.line
+        curve = item.curve
         more = len(list(following(item, found))) if state != FAILED and found is not None else 0
         with self._lock:
-            self._open[id(line)] += more - 1
-            if self._open[id(line)]:
+            self._open[id(curve)] += more - 1
+            if self._open[id(curve)]:
                 return
-        part = rows_of(line, self.study, self.worker.cells, self._failure)
+        part = rows_of(curve, self.study, self.worker.cells, self._failure)
         with self._lock:
-            self._parts[id(line)] = part
+            self._parts[id(curve)] = part
             self._keep_now_and_then()
-            self.step(str(line), len(self._parts), len(self.study.lines))
+            self.step(str(curve), len(self._parts), len(self.study.curves))
 
     def _keep_now_and_then(self) -> None:
-        """After every line; less often where a long result takes its time to write."""
+        """After every curve; less often where a long result takes its time to write."""
         begin = time.monotonic()
         if begin - self._kept > 20 * self._cost:
             self.keep(self._data())
@@ -195,13 +195,13 @@ class _Lines:
             self._cost = self._kept - begin
 
     def _failure(self, item: Item) -> Record | None:
-        state, found = self.worker.state(item)
-        return found if state == FAILED else None
+        state, record = self.worker.state(item)
+        return record if state == FAILED else None
 
     def _data(self) -> dict[str, Any]:
-        parts = [self._parts[id(line)] for line in self.study.lines if id(line) in self._parts]
+        parts = [self._parts[id(curve)] for curve in self.study.curves if id(curve) in self._parts]
         rows = joined(parts)
-        left = len(self.study.lines) - len(parts)
+        left = len(self.study.curves) - len(parts)
         return self._about | rows | fits(rows["n_star"], self.study.fit_from) | {"left": left}
 
 
@@ -225,12 +225,14 @@ def _valid(found: dict[str, Any], config: dict[str, Any], study: Sweep, cells: C
     kept = joined([])
     if found.get("config") != json.loads(json.dumps(config)):
         return kept
-    for line in study.lines:
+    for curve in study.curves:
         with suppress(Exception):  # a row that is not complete, or code that raises
-            own = {name: [row for row in found[name] if place(row) == place(line.labels())] for name in TABLES}
-            if not own["failures"] and all(_is_present(name, row, line, cells) for name in own for row in own[name]):
+            tables = {name: [row for row in found[name] if place(row) == place(curve.labels())] for name in TABLES}
+            if not tables["failures"] and all(
+                _is_present(name, row, curve, cells) for name in tables for row in tables[name]
+            ):
                 for name in TABLES:
-                    kept[name] += own[name]
+                    kept[name] += tables[name]
     return kept
 
 
@@ -240,18 +242,18 @@ def _curves(data: dict[str, Any]) -> set[tuple[Any, ...]]:
     return {place(row) for name in ("points", "n_star") for row in data.get(name, ())} - failed
 
 
-def _is_present(name: str, row: dict[str, Any], line: Line, cells: Cells) -> bool:
+def _is_present(name: str, row: dict[str, Any], curve: Curve, cells: Cells) -> bool:
     """Whether all trials of a row are those of the present code, and so are the theorem's numbers."""
     if name == "points":
-        return row["cell"] == cells.cell(replace(line.setting, n=row["n"]))
-    same = row | theory(line) == row
-    return same and all(cell == cells.cell(end_of(line.setting, int(n))) for n, cell in row["cells"].items())
+        return row["cell"] == cells.cell(replace(curve.setting, n=row["n"]))
+    same = row | theory(curve) == row
+    return same and all(cell == cells.cell(end_of(curve.setting, int(n))) for n, cell in row["cells"].items())
 
 
 def _joined(part: dict[str, Any], known: Rows, fit_from: int) -> dict[str, Any]:
     """The rows of this run so far, and for curves that it has not come to those of an earlier run."""
-    own = {place(row) for name in TABLES for row in part[name]}
-    earlier = {name: [row for row in known[name] if place(row) not in own] for name in TABLES}
+    places = {place(row) for name in TABLES for row in part[name]}
+    earlier = {name: [row for row in known[name] if place(row) not in places] for name in TABLES}
     rows = {name: part[name] + earlier[name] for name in TABLES}
     seen = {place(row) for name in TABLES for row in earlier[name]}
     return part | rows | fits(rows["n_star"], fit_from) | {"left": max(0, part["left"] - len(seen))}

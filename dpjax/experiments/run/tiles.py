@@ -94,13 +94,13 @@ class Program:
 
     def compiled(self, run: Any, specs: tuple) -> Any:
         """The executable of ``run``, which is traced again if its trace was dropped: it must be what was digested."""
-        found = run.trace(*specs)
-        if found.jaxpr is not self.jaxpr() and _digest(self.trial, found.jaxpr) != self.digest:
+        trace = run.trace(*specs)
+        if trace.jaxpr is not self.jaxpr() and _digest(self.trial, trace.jaxpr) != self.digest:
             raise InputError(
                 "learner", "code that stays as it is while it is measured", "another program than a moment ago",
                 "do not change the learner, or what it reads, during a run; run the study again",
             )  # fmt: skip
-        return found.lower().compile()
+        return trace.lower().compile()
 
 
 def arguments_of(task: Task, point: Point, seed: int) -> tuple:
@@ -129,8 +129,8 @@ def tile_program(trial: Trial, device: Any = None, shape: tuple[int, int] | None
         def one(index: Array, found: Array) -> Array:
             begin = index * block
             trials = first + begin.astype(jnp.uint32) + jnp.arange(block, dtype=jnp.uint32)
-            own = jax.vmap(keys.of_trial, (None, 0))(of_point, trials)
-            outcomes = jax.vmap(trial, (0, None, None))(own, task, point)
+            trial_keys = jax.vmap(keys.of_trial, (None, 0))(of_point, trials)
+            outcomes = jax.vmap(trial, (0, None, None))(trial_keys, task, point)
             return jax.lax.dynamic_update_slice(found, outcomes, (begin,))
 
         return jax.lax.fori_loop(jnp.int32(0), blocks, one, jnp.zeros(size, jnp.uint8))

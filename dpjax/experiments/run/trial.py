@@ -70,9 +70,9 @@ class Trial:
         """The same trial with all its values. Data and learner use separate streams of the key."""
         of_data, of_learner = keys.streams(key, "data", "learner")
         sample, target = task.draw(of_data, point.n, self.k, self.capacity)
-        found = self.learner.learn(of_learner, sample, point.plan)
+        hypothesis = self.learner.learn(of_learner, sample, point.plan)
         with jax.enable_x64(True):
-            return Outcome(sample, target, found, *task.mass(found, target))
+            return Outcome(sample, target, hypothesis, *task.mass(hypothesis, target))
 
 
 def point(identity: bytes, n: int, plan: Any, alpha: float, task: Task) -> Point:

@@ -21,8 +21,9 @@ from dpjax.experiments.run.cells import Cells, TileEngine
 from dpjax.experiments.run.items import Item, Record, asked_of, following, points_of
 from dpjax.experiments.run.measuring import compute
 from dpjax.experiments.store.canonical import versions
+from dpjax.experiments.store.cell_file import BrokenCell
 from dpjax.experiments.store.records import Records
-from dpjax.experiments.store.store import BrokenCell, Store
+from dpjax.experiments.store.store import Store
 
 DONE, FAILED, LEFT = "done", "failed", "left"
 Take = Callable[[Item], tuple[Callable[..., tuple[str, Record | None]], tuple]]
@@ -63,6 +64,13 @@ def threads_for(devices: int) -> int:
     return min(2 * devices, 8)
 
 
+class _Own(threading.local):
+    """The item that a thread computes, and when it began."""
+
+    item: str | None = None
+    begin: float = 0.0
+
+
 class Worker:
     """Computes items in this process, in several threads if asked to, and records what became of them.
 
@@ -79,7 +87,7 @@ class Worker:
     ):  # fmt: skip
         self.records, self.rules, self._trials = records, rules, trials
         self.cells = Cells(store, engine, seed, self._tick)
-        self._own = threading.local()
+        self._own = _Own()
         self._stop = False  # not an Event: signal handlers set it, and the lock of an Event would stop them forever
         self._retried: set[str] = set()
         self._stored: set[str] | None = None
@@ -181,8 +189,8 @@ class Worker:
         self._trials(count)
         if self._stop:
             raise Stopped
-        limit, begin = self.rules.time_limit, getattr(self._own, "begin", 0.0)
-        if getattr(self._own, "item", None) and limit is not None and time.monotonic() - begin > limit:
+        limit, begin = self.rules.time_limit, self._own.begin
+        if self._own.item and limit is not None and time.monotonic() - begin > limit:
             raise TimeLimit(f"more than {limit:g} seconds, the time limit of a cell; raise it, or lower n, k or trials")
 
 
@@ -231,8 +239,8 @@ def _outcome(worker: Worker, item: Item, future: Future, elsewhere: bool) -> tup
     try:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
-        given, advice = f"{type(error).__name__}: {error}", "run the same command again: what is done is stored"
-        raise InputError("executor", "one that lives until all is done", given, advice) from error
+        message, advice = f"{type(error).__name__}: {error}", "run the same command again: what is done is stored"
+        raise InputError("executor", "one that lives until all is done", message, advice) from error
     except (StoreError, InputError):
         raise
     except Exception as error:  # the executor's own, such as KilledWorker

@@ -78,17 +78,17 @@ def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) ->
     """log x, log low, log high and the errors, float64[K] each; InputError if they are invalid."""
     values = [np.asarray(a, np.float64) for a in (x, low, high)]
     errors = np.broadcast_to(np.asarray(error, np.float64), values[0].shape)
-    given = ", ".join(f"{name}={value.ravel()[:8]}" for name, value in zip(("x", "low", "high"), values, strict=True))
+    actual = ", ".join(f"{name}={value.ravel()[:8]}" for name, value in zip(("x", "low", "high"), values, strict=True))
     one_shape = values[0].ndim == 1 and all(value.shape == values[0].shape for value in values)
     if not one_shape or not all(np.all((value > 0) & np.isfinite(value)) for value in values):
         raise InputError(
-            "brackets", "positive finite x, low and high, each of shape [K]", given,
+            "brackets", "positive finite x, low and high, each of shape [K]", actual,
             "leave out the points whose bracket has no lower or no upper end",
         )  # fmt: skip
     if np.any(values[1] > values[2]):
-        raise InputError("brackets", "low <= high at each x", given, "swap low and high")
+        raise InputError("brackets", "low <= high at each x", actual, "swap low and high")
     if np.unique(values[0]).size < 2:
-        raise InputError("x", "at least two different numbers", given, "measure at another x: one point has no slope")
+        raise InputError("x", "at least two different numbers", actual, "measure at another x: one point has no slope")
     if not np.all((errors >= 0) & (errors <= 1)):
         raise InputError("error", "probabilities in [0, 1]", str(errors[:8]), "give the error of each bracket")
     u, bottom, top = (np.log(value) for value in values)

@@ -73,7 +73,7 @@ def fit_sum(
     if checks.number("allowance", allowance) < 1:
         raise InputError("allowance", "a number >= 1", repr(allowance), "choose 1 for curves inside of all brackets")
     curves = _nearest(GRID, x, low, high, factor, fixed if constant else None)
-    misses = np.array([one.miss for one in curves])
+    misses = np.array([curve.miss for curve in curves])
     best = np.flatnonzero(misses <= misses.min() * (1 + 1e-9))
     near = GRID[misses <= allowance * (1 + 1e-9)]
     errors = brackets(x, low, high, error)[3]
@@ -104,7 +104,7 @@ def _nearest(
         return [_scaled("sum", b, 0.0, power, bottom, top) for b, power in pairs]
     constants = _logs("fixed", fixed, u)
     largest = float(constants.max())
-    found = []
+    curves = []
     for b, power, share in zip(exponents, powers, _shares(constants - largest, powers, bottom, top), strict=True):
         with np.errstate(divide="ignore"):
             parts = np.log(share) + constants - largest, np.log1p(-share) + power
@@ -112,8 +112,8 @@ def _nearest(
         # for the maximum, c and a are as large as some widening permits; both grow in proportion to it
         c, a = np.min(top - constants), np.min(top - power)
         either = _scaled("larger", b, np.exp(c), np.maximum(c + constants, a + power), bottom, top)
-        found.append(min(both, either, key=lambda one: one.miss * (1 + 1e-9 * (one.form == "larger"))))
-    return found
+        curves.append(min(both, either, key=lambda curve: curve.miss * (1 + 1e-9 * (curve.form == "larger"))))
+    return curves
 
 
 def _logs(name: str, factor: ArrayLike, u: Floats) -> Floats:

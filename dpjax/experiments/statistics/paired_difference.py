@@ -93,8 +93,8 @@ def _upper(first: int, second: int, trials: int, error: float) -> float:
     probability = _Probability(_region(first, second, trials, z), trials, kept)
     enough = _TOLERANCE * z * math.sqrt((first + second + z * z / 4) / trials / (trials + z * z))
     edges = np.linspace(low, high, _POINTS)
-    zero, one = np.zeros_like(edges), 1 - edges
-    tops = _largest(probability, edges, zero, one, kept)
+    zeros, limits = np.zeros_like(edges), 1 - edges
+    tops = _largest(probability, edges, zeros, limits, kept)
     while True:
         all_p = tops[1:] >= 1 - edges[1:] - _STEP  # then nothing but p + q <= 1 limits p
         bounds = np.where(all_p, 1 - edges[:-1], tops[1:]) - edges[:-1]
@@ -106,8 +106,8 @@ def _upper(first: int, second: int, trials: int, error: float) -> float:
         left, right = np.flatnonzero(wide), np.flatnonzero(wide) + 1
         middles = (edges[left] + edges[right]) / 2
         most = np.where(all_p[left], 1 - middles, np.clip(tops[right], 0, 1 - middles))
-        found = _largest(probability, middles, np.clip(tops[left], 0, 1 - middles), most, kept)
-        edges, tops = np.insert(edges, right, middles), np.insert(tops, right, found)
+        largest = _largest(probability, middles, np.clip(tops[left], 0, 1 - middles), most, kept)
+        edges, tops = np.insert(edges, right, middles), np.insert(tops, right, largest)
 
 
 def _region(first: int, second: int, trials: int, z: float) -> Floats:
@@ -175,9 +175,9 @@ def _largest(
             share = np.nan_to_num((below - goal) / (below - above), nan=0.5)
         share = np.full_like(q, 0.5) if step % 3 == 2 else np.clip(share, 1e-3, 1 - 1e-3)
         middle = (low + (high - low) * share)[open_]
-        found = ndtri(probability(middle, q[open_]))
-        good = found >= goal
+        quantiles = ndtri(probability(middle, q[open_]))
+        good = quantiles >= goal
         for ends, seen, moved in ((low, below, good), (high, above, ~good)):
             at = np.flatnonzero(open_)[moved]
-            ends[at], seen[at] = middle[moved], found[moved]
+            ends[at], seen[at] = middle[moved], quantiles[moved]
     return np.where(never, -np.inf, high)

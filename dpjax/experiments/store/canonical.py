@@ -52,8 +52,8 @@ def made_by() -> str:
 
 def series_of(version: str) -> str:
     """The minor series of a version, "0.2" for "0.2.1.dev3+g1a2b3c4.d20261126"; other texts as they are."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return ".".join(found.groups()) if found else version
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return ".".join(match.groups()) if match else version
 
 
 def hash_of(text: str) -> str:

@@ -63,8 +63,8 @@ def file_name(name: str, rows: int) -> str:
 
 def parsed(file: str) -> tuple[str, int] | None:
     """(cell, rows) of a file's name; None for other files."""
-    found = _NAME.fullmatch(file)
-    return None if found is None else (found[1], int(found[2]))
+    match = _NAME.fullmatch(file)
+    return None if match is None else (match[1], int(match[2]))
 
 
 def load(path: Path) -> Cell | None:
@@ -112,19 +112,21 @@ def _require_columns(file: pq.ParquetFile) -> None:
 
 
 def _versions(text: str) -> dict[str, str]:
-    found = parse_json(text)
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    entries = parse_json(text)
+    if not isinstance(entries, dict) or not all(isinstance(value, str) for value in entries.values()):
         raise ValueError("versions without names")
-    return found
+    return entries
 
 
 def outcomes_of(rows: Rows) -> NDArray[np.uint8]:
     """The outcomes of trials, see `error_bins`; BrokenCell for rows without them."""
-    found = rows.get("outcome")
-    if found is None or found.dtype != np.uint8 or not error_bins.are_outcomes(found):
-        given = "no column outcome" if found is None else f"outcomes of type {found.dtype}, or beyond the last bin"
-        raise BrokenCell("store", "a cell of a study, with a byte for each trial", given, "run the study again")
-    return found
+    outcomes = rows.get("outcome")
+    if outcomes is None or outcomes.dtype != np.uint8 or not error_bins.are_outcomes(outcomes):
+        actual = (
+            "no column outcome" if outcomes is None else f"outcomes of type {outcomes.dtype}, or beyond the last bin"
+        )
+        raise BrokenCell("store", "a cell of a study, with a byte for each trial", actual, "run the study again")
+    return outcomes
 
 
 def _broken(path: Path, why: str) -> BrokenCell:
@@ -136,18 +138,18 @@ def _broken(path: Path, why: str) -> BrokenCell:
 
 def cell_of(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> Cell:
     """A cell of these trials by this code. InputError unless rows are columns of whole numbers of one length."""
-    given = {name: np.asarray(rows[name]) for name in sorted(rows)}
-    shape = next(iter(given.values())).shape if given else ()
-    whole = all(column.dtype.kind in "iu" and column.shape == shape for column in given.values())
-    if len(shape) != 1 or shape == (0,) or not whole or RESERVED & given.keys():
-        what = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in given.items())
+    columns = {name: np.asarray(rows[name]) for name in sorted(rows)}
+    shape = next(iter(columns.values())).shape if columns else ()
+    whole = all(column.dtype.kind in "iu" and column.shape == shape for column in columns.values())
+    if len(shape) != 1 or shape == (0,) or not whole or RESERVED & columns.keys():
+        what = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in columns.items())
         raise InputError(
             "rows", "columns of whole numbers of one shape [trials >= 1], with names of their own", what or "no column",
             "give one number for each trial, one column for each kind of number",
         )  # fmt: skip
-    if any(column.max() > np.iinfo(np.int64).max for column in given.values()):
+    if any(column.max() > np.iinfo(np.int64).max for column in columns.values()):
         raise InputError("rows", "numbers below 2**63", "a larger one", "count fewer things")
-    exact = {name: column if column.dtype == np.uint8 else column.astype(np.int64) for name, column in given.items()}
+    exact = {name: column if column.dtype == np.uint8 else column.astype(np.int64) for name, column in columns.items()}
     text = canonical(config)
     return Cell(hash_of(text), native(json.loads(text)), versions(), exact)
 

@@ -34,8 +34,8 @@ def bins(outcomes: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def are_outcomes(outcomes: NDArray[np.uint8]) -> bool:
     """Whether all bytes are of a bin, or `INVALID`."""
-    found = bins(outcomes)
-    return bool(np.all((found <= len(GRID) + 1) | (found == INVALID)))
+    indices = bins(outcomes)
+    return bool(np.all((indices <= len(GRID) + 1) | (indices == INVALID)))
 
 
 def silent(outcomes: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -57,12 +57,12 @@ def told_apart(alpha: float, at_most: float) -> float:
 
 
 def _last_edge(alpha: float, at_most: float) -> int:
-    asked = Fraction(repr(checks.probability("at_most", at_most)))
-    return sum(edge <= asked for edge in edges(alpha)) - 1
+    limit = Fraction(repr(checks.probability("at_most", at_most)))
+    return sum(edge <= limit for edge in edges(alpha)) - 1
 
 
 def quantiles(outcomes: NDArray[np.uint8], alpha: float, levels: Sequence[float]) -> list[float]:
     """Upper ends of the bins that contain the quantiles of the error; 1 above all edges."""
     ends = np.array([*map(float, edges(alpha)), 1.0])
-    found = np.quantile(bins(outcomes), list(levels), method="inverted_cdf").astype(int)
-    return [float(end) for end in ends[found]]
+    indices = np.quantile(bins(outcomes), list(levels), method="inverted_cdf").astype(int)
+    return [float(end) for end in ends[indices]]

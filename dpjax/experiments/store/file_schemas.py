@@ -36,7 +36,7 @@ Rows = Annotated[int, Field(ge=1, le=CAPACITY_LIMIT)]
 Size = Annotated[int, Field(ge=1)]
 
 
-class _Line(Document):
+class _Labels(Document):
     learner: Name
     k: Annotated[int, Field(ge=1, le=2**16)]
     epsilon: Annotated[float, Field(gt=0)]
@@ -45,7 +45,7 @@ class _Line(Document):
     beta: Chance
 
 
-class _Point(_Line):
+class _Point(_Labels):
     n: Rows
     trials: Whole
     successes: Whole
@@ -63,7 +63,7 @@ class _Point(_Line):
         return self
 
 
-class _Searched(_Line):
+class _Searched(_Labels):
     theorem: Size | None = None
     confidence: Chance | None = None
     gamma: Chance | None = None
@@ -99,7 +99,7 @@ class _Fit(Document):
     claimed: float | None = None
 
 
-class _Failure(_Line):
+class _Failure(_Labels):
     n: Rows | None
     error: str
     traceback: str
@@ -222,6 +222,6 @@ def _study(path: Path) -> dict[str, Any] | None:
             return None
         check(StudyFile, "study", study := unsealed(data), advice)
     except (OSError, ValueError) as error:
-        given = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise StoreError("store", "a study that was prepared", given, advice) from error
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise StoreError("store", "a study that was prepared", message, advice) from error
     return study

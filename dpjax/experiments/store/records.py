@@ -82,7 +82,9 @@ class Records:
         """The records of all items that failed and are not done, in the order of what they are."""
         done, failed = self.names()
         records = (self.failed(name) for name in failed - done)
-        return sorted((record for record in records if record is not None), key=lambda one: str(one.get("item")))
+        return sorted(
+            (record for record in records if record is not None), key=lambda failure: str(failure.get("item"))
+        )
 
     def names(self) -> tuple[set[str], set[str]]:
         """The names of all items that are recorded as done, and as failed."""

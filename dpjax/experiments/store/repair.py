@@ -11,5 +11,5 @@ def repair(store: Store, records: Records) -> list[Path]:
     """`Store.repair`, and the records of what is computed again are removed; returns the files' new paths."""
     moved = store.repair()
     names = (parsed(path.name.partition("-")[2]) for path in moved)
-    records.forget_cells({found[0] for found in names if found is not None})
+    records.forget_cells({name[0] for name in names if name is not None})
     return moved

@@ -61,8 +61,8 @@ def standing(root: Path, examples: int = 6) -> Standing | None:
         elif len(waiting) < examples:
             waiting.append(item["text"])
         if more:
-            found = (records.done(name) or {}) if name in done else {}
-            points = found.get("points", []) if found.get("asked") == item["asked"] else [""] * more  # not named yet
+            record = (records.done(name) or {}) if name in done else {}
+            points = record.get("points", []) if record.get("asked") == item["asked"] else [""] * more  # not named yet
             total += len(points)
             finished += sum(point in done for point in points)
             broken += sum(point in failed and point not in done for point in points)
@@ -73,11 +73,11 @@ def _listed(path: Path) -> list[dict[str, Any]] | None:
     try:
         if (data := read_file(path)) is None:
             return None
-        check(ListingFile, "items", found := unsealed(data), _AGAIN)
+        check(ListingFile, "items", listing := unsealed(data), _AGAIN)
     except (OSError, ValueError) as error:
-        given = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise StoreError("store", "a study's list of items", given, _AGAIN) from error
-    return found["items"]
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise StoreError("store", "a study's list of items", message, _AGAIN) from error
+    return listing["items"]
 
 
 def _rate(folder: Path) -> float | None:
@@ -91,6 +91,6 @@ def _rate(folder: Path) -> float | None:
     if not times:
         return None
     last = max(times)
-    late = [one for one in times if one > last - _WINDOW]
+    late = [moment for moment in times if moment > last - _WINDOW]
     span = max(last - min(late), 1.0) if len(late) > 1 else None
     return None if span is None or time.time() - last > _WINDOW else 3600 * (len(late) - 1) / span

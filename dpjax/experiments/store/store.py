@@ -117,15 +117,15 @@ class Store:
 
         BrokenCell if the file is broken, cut short or not what was written: it is never deleted here.
         """
-        found = self._find(cell_hash(config))
-        return None if found is None else found.rows
+        cell = self._find(cell_hash(config))
+        return None if cell is None else cell.rows
 
     def cell(self, name: str) -> Cell:
         """The cell of this hash; InputError if there is none, or if the file is broken."""
-        found = self._find(name)
-        if found is None:
+        cell = self._find(name)
+        if cell is None:
             raise StoreError("store", f"the cell {name}", f"none in {self.root}", "run the study again in this folder")
-        return found
+        return cell
 
     def write(self, config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> None:
         """Stores the trials 0, 1, ... computed so far; returns once they would survive a loss of power.
@@ -232,8 +232,8 @@ class Store:
         missed = broken = 0
         while missed < _MISSES and (path := self._longest(name)) is not None:
             try:
-                if (found := load(path)) is not None:
-                    return found
+                if (cell := load(path)) is not None:
+                    return cell
                 missed += 1
             except BrokenCell:
                 broken += 1
@@ -262,14 +262,14 @@ class Store:
             return False
 
     def _longest(self, name: str) -> Path | None:
-        rows = max((rows for found, rows in self._files(name[:2]) if found == name), default=None)
+        rows = max((rows for cell, rows in self._files(name[:2]) if cell == name), default=None)
         return None if rows is None else self._place(name, rows)
 
     def _place(self, name: str, rows: int) -> Path:
         return self._cells / name[:2] / file_name(name, rows)
 
     def _files(self, folder: str) -> list[tuple[str, int]]:
-        return [found for file in names_in(self._cells / folder) if (found := parsed(file)) is not None]
+        return [entry for file in names_in(self._cells / folder) if (entry := parsed(file)) is not None]
 
     def _folders(self) -> list[Path]:
         return [self._cells / name for name in sorted(names_in(self._cells)) if len(name) == 2]
@@ -299,11 +299,11 @@ def require_schema(root: Path, patience: float = 0.0) -> None:
     if next((root / _CELLS).glob("*/*.parquet"), None) is None and not (root / _FORMAT).exists():
         return
     end = time.monotonic() + patience
-    while (found := _schema(root / _FORMAT)) is None and time.monotonic() < end:
+    while (schema := _schema(root / _FORMAT)) is None and time.monotonic() < end:
         time.sleep(_PAUSE)
-    if found != SCHEMA:
+    if schema != SCHEMA:
         raise StoreError(
-            "store", f"a store of format {SCHEMA}", f"{root}, of format {found or '1 or unknown'}",
+            "store", f"a store of format {SCHEMA}", f"{root}, of format {schema or '1 or unknown'}",
             "choose another directory: old results stay as they are and are never mixed with new ones",
         )  # fmt: skip
 
@@ -312,8 +312,8 @@ def _schema(path: Path) -> Any:
     """The format's number; None if the file is not there or not whole, "unknown" for other content."""
     with suppress(OSError, ValueError):
         if (data := read_file(path)) is not None:
-            found = parse_json(data)
-            return found.get("schema", "unknown") if isinstance(found, dict) else "unknown"
+            content = parse_json(data)
+            return content.get("schema", "unknown") if isinstance(content, dict) else "unknown"
     return None
 
 

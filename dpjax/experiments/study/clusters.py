@@ -60,8 +60,8 @@ def cluster(
 def check_cluster(kind: str | None, address: str | None, workers: int | None, options: Mapping[str, Any]) -> None:
     """InputError for arguments of `cluster` that name none, or if Dask is not installed."""
     if (kind is None) == (address is None):
-        given = "both" if kind else "neither"
-        raise InputError("cluster", "a kind or a scheduler's address", given, "give --cluster or --scheduler")
+        actual = "both" if kind else "neither"
+        raise InputError("cluster", "a kind or a scheduler's address", actual, "give --cluster or --scheduler")
     if kind is not None:
         checks.choice("cluster", kind, KINDS)
     if address is not None and not _ADDRESS.fullmatch(address):
@@ -69,8 +69,8 @@ def check_cluster(kind: str | None, address: str | None, workers: int | None, op
     if workers is not None:
         checks.integer("workers", workers, 1, 2**16)
     if "n_workers" in options:
-        given = f"n_workers={options['n_workers']!r}"
-        raise InputError("cluster-option", "none for the number of workers", given, "give --workers")
+        actual = f"n_workers={options['n_workers']!r}"
+        raise InputError("cluster-option", "none for the number of workers", actual, "give --workers")
     _needed("distributed")
 
 
@@ -83,7 +83,7 @@ def _local(workers: int, options: dict[str, Any]) -> Any:
 
     def refill() -> None:
         """Nannies replace workers that die, but not those that die while they start."""
-        if failed := {name for name, one in list(made.workers.items()) if one.status.name == "failed"}:
+        if failed := {name for name, worker in list(made.workers.items()) if worker.status.name == "failed"}:
             made.scale_down(failed)
         made.scale(workers)
 
@@ -104,10 +104,10 @@ def slurm_cluster(options: Mapping[str, Any]) -> Any:
     Workers end before the job's walltime, so that they are not killed in a tile: they stop taking cells after 11
     twelfths of it, or up to a fifteenth of it earlier so that they do not end all at once.
     """
-    given: dict[str, Any] = {"cores": 1, "processes": 1, "memory": "4GB", "walltime": "01:00:00", **options}
-    seconds = _seconds(str(given["walltime"]))
+    settings: dict[str, Any] = {"cores": 1, "processes": 1, "memory": "4GB", "walltime": "01:00:00", **options}
+    seconds = _seconds(str(settings["walltime"]))
     lifetime = [f"--lifetime={11 * seconds // 12}s", f"--lifetime-stagger={seconds // 15}s"]
-    return _needed("dask_jobqueue").SLURMCluster(**({"worker_extra_args": lifetime} | given))
+    return _needed("dask_jobqueue").SLURMCluster(**({"worker_extra_args": lifetime} | settings))
 
 
 def _seconds(walltime: str) -> int:
@@ -115,8 +115,8 @@ def _seconds(walltime: str) -> int:
     days, dash, rest = walltime.rpartition("-")
     parts = rest.split(":")
     if not (days.isdecimal() or not dash) or not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
-        given = "one of Slurm's forms, such as 02:00:00 or 1-12:00:00"
-        raise InputError("walltime", given, repr(walltime), "write hours:minutes:seconds")
+        expected = "one of Slurm's forms, such as 02:00:00 or 1-12:00:00"
+        raise InputError("walltime", expected, repr(walltime), "write hours:minutes:seconds")
     numbers = [int(part) for part in parts]
     hours, minutes, seconds = (*numbers, 0, 0)[:3] if dash else numbers if len(numbers) == 3 else (0, *numbers, 0)[:3]
     total = ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
@@ -139,16 +139,16 @@ KINDS: Mapping[str, Callable[[int, dict[str, Any]], Any]] = {
 
 def options_of(words: Sequence[str]) -> dict[str, Any]:
     """Arguments from "name=value"; values are Python's literals, and text otherwise."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier():
             raise InputError("cluster-option", "name=value", repr(word), "write for example walltime=01:00:00")
         try:
-            found[name] = ast.literal_eval(value)
+            options[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            found[name] = value
-    return found
+            options[name] = value
+    return options
 
 
 def _needed(module: str) -> Any:

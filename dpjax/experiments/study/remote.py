@@ -46,19 +46,19 @@ def taking(study: Sweep, out: Path, imports: tuple[str, ...], rules: Rules) -> T
     """
     digest = hashlib.sha256(json.dumps(study_spec(study)).encode()).hexdigest()
     session = _Session(str(Path(out).resolve()), digest, imports, replace(rules, threads=1), device_kind())
-    places = {id(line): place for place, line in enumerate(study.lines)}
+    places = {id(curve): place for place, curve in enumerate(study.curves)}
 
     def take(item: Item) -> tuple[Callable[..., Any], tuple]:
-        return compute_item, (session, places[id(item.line)], item.n)
+        return compute_item, (session, places[id(item.curve)], item.n)
 
     return take
 
 
-def compute_item(session: _Session, line: int, n: int | None) -> tuple[str, Record | None]:
+def compute_item(session: _Session, curve: int, n: int | None) -> tuple[str, Record | None]:
     """`Worker.take` for one item, in another process."""
     with _OPENING:  # of two items that a process begins at the same time
         study, worker = _opened(session)
-    return worker.take(Item(study, study.lines[line], n))
+    return worker.take(Item(study, study.curves[curve], n))
 
 
 _OPENING = threading.Lock()
@@ -75,8 +75,8 @@ def _opened(session: _Session) -> tuple[Sweep, Worker]:
         imported(module)
     folder = Path(session.store)
     if (written := read_study(folder, PATIENCE)) is None:
-        given, advice = f"{folder}, in which none is seen", "use a folder that all hosts share"
-        raise StoreError("store", "a folder with a study", given, advice)
+        actual, advice = f"{folder}, in which none is seen", "use a folder that all hosts share"
+        raise StoreError("store", "a folder with a study", actual, advice)
     study = sweep_of(written, session.imports)
     engine = Engine()
     if engine.device_kind != session.device:

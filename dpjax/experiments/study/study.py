@@ -1,4 +1,4 @@
-"""A study: what is measured, as in a TOML file or on the command line, with what runs it."""
+"""A study: what is measured, as in a TOML file or on the command curve, with what runs it."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -50,7 +50,7 @@ class Study(Sweep):
         Args:
           out: a folder, made if there is none.
           engine: what computes, by default all local devices, see `engine.Engine`.
-          progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
+          progress: receives the progress, by default a bar on a terminal and else a curve every 30 seconds.
           quiet: True for no such output.
           rules: a `work.Rules`: a time limit for each cell, whether to try failed ones again, how many at a time.
           executor: computes the study in other processes first: any executor of `concurrent.futures`, such as that of
@@ -73,9 +73,9 @@ class Study(Sweep):
         """
         from dpjax.experiments.run.reproduce import reproduce
 
-        setting = replace(self.line(learner, k, epsilon).setting, n=checks.integer("n", n, 1, CAPACITY_LIMIT))
-        found = reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
-        return replace(found, note=self.beyond(n, trial))
+        setting = replace(self.curve(learner, k, epsilon).setting, n=checks.integer("n", n, 1, CAPACITY_LIMIT))
+        reproduced = reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+        return replace(reproduced, note=self.beyond(n, trial))
 
     def beyond(self, n: int, trial: int) -> str:
         """Why a trial is not part of the study's curves; empty if it may be: a search chooses its n."""

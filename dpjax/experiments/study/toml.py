@@ -240,10 +240,10 @@ def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, 
         task = task_of(table.task, builder)
         known = _known(builder, task)
         learners = {name: _learner(f"learners.{name}", spec, known) for name, spec in _by_name(table.learners).items()}
-    given = table.sweep.model_dump(exclude_none=True)
-    goal = {name: given.pop(name, getattr(Sweep.accuracy, name)) for name in ("alpha", "beta")}
+    values = table.sweep.model_dump(exclude_none=True)
+    goal = {name: values.pop(name, getattr(Sweep.accuracy, name)) for name in ("alpha", "beta")}
     search = None if table.search is None else Search(**table.search.model_dump(exclude_none=True))
-    return {"task": task, "learners": learners, **given, "accuracy": Accuracy(**goal), "search": search,
+    return {"task": task, "learners": learners, **values, "accuracy": Accuracy(**goal), "search": search,
             "seed": table.seed, "title": table.title}  # fmt: skip
 
 
@@ -278,8 +278,7 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
     if table.concepts is None:
         raise InputError("task.concepts", "a concept class", "none", 'write concepts = "Thresholds(2**32)"')
     concepts = builder.build("task.concepts", table.concepts, CONCEPTS)
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
-    within = builder.knowing(concepts=concepts, **of_class)
+    within = builder.of_class(concepts)
     distribution = within.build("task.distribution", table.distribution, DISTRIBUTIONS)
     targets = table.targets
     if isinstance(targets, Mapping):
@@ -289,14 +288,13 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
 
 
 def _targets(concepts: Any, arguments: Mapping[str, Any]) -> Any:
-    made = checks.members("concepts", concepts, ("targets",), "give targets as numbers of concepts").targets
     try:
-        return made(**{"count": 64, **arguments})
+        return concepts.targets(**{"count": 64, **arguments})
     except InputError:
         raise
     except Exception as error:
-        given = f"{type(error).__name__}: {error}"
-        raise InputError("task.targets", "arguments of the class's targets", given, "correct them") from error
+        message = f"{type(error).__name__}: {error}"
+        raise InputError("task.targets", "arguments of the class's targets", message, "correct them") from error
 
 
 def _known(builder: Builder, task: Task) -> Builder:
@@ -306,7 +304,7 @@ def _known(builder: Builder, task: Task) -> Builder:
 def _learner(name: str, spec: Any, builder: Builder) -> Any:
     if isinstance(spec, Mapping) and "by_k" in spec:  # from a result: exactly the learners that ran
         checks.instance(f"{name}.by_k", spec["by_k"], Mapping, "write a learner for each k")
-        made = {_concepts(name, k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
+        made = {_concepts(name, k): builder.build(name, entry, LEARNERS) for k, entry in spec["by_k"].items()}
         if not made:
             raise InputError(f"{name}.by_k", "a learner for each k", "none", "add one")
         return made[1] if list(made) == [1] else lambda k: made[k] if k in made else for_concepts(made[min(made)], k)
@@ -335,14 +333,14 @@ def _readable(error: ValidationError) -> InputError:
         model: Any = StudyTable
         for part in first["loc"][:-1]:
             model = model.model_fields[part].annotation
-            model = next((one for one in getattr(model, "__args__", ()) if hasattr(one, "model_fields")), model)
+            model = next((entry for entry in getattr(model, "__args__", ()) if hasattr(entry, "model_fields")), model)
         known = list(model.model_fields)
         near = difflib.get_close_matches(str(first["loc"][-1]), known, n=2, cutoff=0.4)
         advice = f"did you mean {' or '.join(near)}?" if near else "remove it"
         return InputError(where, f"one of the keys {', '.join(known)}", "an unknown key", advice)
     if first["type"] == "missing":
         return InputError(where, "a table", "none", f"add [{where}]; configs/demo.toml is an example")
-    kinds = [one["msg"] for one in error.errors() if f"{_place(one)}.".startswith(f"{where}.")]
+    kinds = [entry["msg"] for entry in error.errors() if f"{_place(entry)}.".startswith(f"{where}.")]
     words = [re.sub("^(Value error, |Input should be )", "", message) for message in kinds]
     return InputError(where, " or ".join(dict.fromkeys(words)), repr(first.get("input")), "correct the value")
 

@@ -32,18 +32,18 @@ def hard_polygon(concepts: ConvexPolygons, alpha: float, width: int | None = Non
     left = 1 - _INNER - bait * (groups + 2)
     counts = (groups + 1) // 2, groups // 2
     if edges < 2 or min(bait, left) * _UNIT < 1 or d < max(4 * low, 8 * groups):
-        given = f"{edges} edges, d = {d}, alpha = {alpha:g}"
+        actual = f"{edges} edges, d = {d}, alpha = {alpha:g}"
         raise InputError(
-            "concepts", "two edges or more, a finer grid, an alpha from 1e-10 to 1/2", given, "choose others"
+            "concepts", "two edges or more, a finer grid, an alpha from 1e-10 to 1/2", actual, "choose others"
         )
     atoms = [((0, low), bait), ((d, d - low), bait)]
     for i in range(groups):
         edge, place = i % 2, i // 2
         mass = left / edges if i < rounds else left
         left -= mass
-        for halves, out, one in ((2 * place + 1, width + 1, mass), (2 * place + 2, 0, bait)):
+        for halves, out, weight in ((2 * place + 1, width + 1, mass), (2 * place + 2, 0, bait)):
             x, y = d * halves // (2 * counts[edge]), low - out
-            atoms.append(((d - x, d - y) if edge else (x, y), one))
+            atoms.append(((d - x, d - y) if edge else (x, y), weight))
     points, masses = [point for point, _ in atoms], [max(1, round(_UNIT * mass)) for _, mass in atoms]
     law = PlaneAtoms.of(d, [*points, (d // 2, d // 2)], [*masses, round(_UNIT * _INNER)])
     target = concepts.of_lines([(0, -2), (0, 2)], [1 - 2 * low, 2 * (d - low) + 1])

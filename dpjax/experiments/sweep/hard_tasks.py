@@ -12,7 +12,6 @@ from dpjax.concepts import Finite, Multiclass, Points, PointSets, ProductCube, T
 from dpjax.concepts.literals import OfLiterals
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.sweep.hard_polygons import hard_polygon as hard_polygon
 from dpjax.experiments.sweep.task import Task
 
 _UNIT = 2**40
@@ -42,11 +41,11 @@ def hard_literals(concepts: OfLiterals, alpha: float) -> Task:
     """
     alone = [(1 - 1 / m) ** (m - 1) / m for m in range(2, concepts.dimension + 1)]
     if not (fits := [m for m, mass in enumerate(alone, 2) if mass > 1.01 * checks.probability("alpha", alpha)]):
-        given = f"{alpha!r} for {concepts.dimension} coordinates"
-        raise InputError("alpha", "below 0.2475, with two coordinates or more", given, "choose a smaller alpha")
+        actual = f"{alpha!r} for {concepts.dimension} coordinates"
+        raise InputError("alpha", "below 0.2475, with two coordinates or more", actual, "choose a smaller alpha")
     m = max(fits)
-    one = 1 / m if concepts.label else 1 - 1 / m
-    law = ProductCube.of([one] * m + [0.5] * (concepts.dimension - m))
+    chance = 1 / m if concepts.label else 1 - 1 / m
+    law = ProductCube.of([chance] * m + [0.5] * (concepts.dimension - m))
     number = sum(1 << concepts.dimension + i for i in range(m))
     limbs = [number >> 32 * i & 0xFFFFFFFF for i in reversed(range(concepts.limbs))]
     return Task(concepts, law, np.array([limbs], np.uint32))
@@ -130,7 +129,7 @@ def hard_chain(concepts: Tree, alpha: float) -> Task:
     """
     wrong = wrong_children(alpha)
     runs = [_run(concepts, int(top), wrong) for top in np.flatnonzero(~concepts.proper)]
-    run, beside, last = max(runs, key=lambda one: len(one[0]), default=([], [], 0))
+    run, beside, last = max(runs, key=lambda entry: len(entry[0]), default=([], [], 0))
     if len(run) < 2:
         expected = f"a tree with two improper nodes, one the other's parent, of {wrong + 2} children or fewer"
         raise InputError("concepts", expected, "none", "choose another tree, or a smaller alpha")

@@ -10,10 +10,11 @@ import numpy as np
 
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.base import columns_of
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.disagreement import first_elements, labelings
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
 from dpjax.dimensions.threshold import threshold_dimension
 from dpjax.experiments.sweep.task import Task
@@ -43,7 +44,7 @@ def lower_bound(
     task: Task, k: int, privacy: Privacy, accuracy: Accuracy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE
 ) -> LowerBound:
     """The largest of `lower_bounds`."""
-    return max(lower_bounds(task, k, privacy, accuracy, neighboring=neighboring), key=lambda one: one.n)
+    return max(lower_bounds(task, k, privacy, accuracy, neighboring=neighboring), key=lambda bound: bound.n)
 
 
 def lower_bounds(
@@ -74,21 +75,21 @@ def lower_bounds(
     require_relation(neighboring)
     epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
     checks.integer("k", k, 1)
-    found = [LowerBound(1, "one row", task.flips is not None)]
+    bounds = [LowerBound(1, "one row", task.flips is not None)]
     for name, bound in _arguments(task, k, Guarantee(epsilon, delta, neighboring, "any learner"), alpha, beta):
         with suppress(InputError):  # not for these numbers, or beyond 2^62
-            found.append(LowerBound(bound(), name, task.flips is not None))
-    return found
+            bounds.append(LowerBound(bound(), name, task.flips is not None))
+    return bounds
 
 
 def _arguments(
     task: Task, k: int, claim: Guarantee, alpha: float, beta: float
 ) -> Iterator[tuple[str, Callable[[], int]]]:
     """The arguments that apply to the class, each with its bound."""
-    if columns_of(task.concepts) > 1:
+    if task.concepts.columns > 1:
         return
     epsilon, delta = claim.epsilon, claim.delta
-    tables = _labelings(task) if getattr(task.concepts, "any_distribution", True) else []
+    tables = _labelings(task) if task.concepts.any_distribution else []
     differ, agree = any(map(_differ, tables)), any(map(_differ_and_agree, tables))
 
     def packed(bound: Callable[[float, float], int]) -> Callable[[], int]:
@@ -100,7 +101,7 @@ def _arguments(
             "packing, bns:5.2",
             packed(lambda epsilon, delta: packing.concepts(k, epsilon, alpha, beta, delta)),
         )
-    apart = getattr(task.concepts, "separated", lambda alpha: 0.0)(alpha)
+    apart = task.concepts.separated(alpha)
     if differ and alpha < 0.5:
         apart = max(apart, packing.TWO)
     if apart > 0:
@@ -124,16 +125,15 @@ def _labelings(task: Task) -> list[np.ndarray]:
     """Labels of some elements by some concepts, ``bool[concepts, elements]``, without equal rows."""
     of_targets, of_elements = keys.streams(keys.root(0), "targets", "elements")
     concepts = task.concepts
-    x = [task.distribution.draw(of_elements, _DRAWS)]
-    if hasattr(concepts.domain, "size") and hasattr(concepts.domain, "encode"):
-        size = int(concepts.domain.size)
-        count = min(size, _DRAWS)
-        x.append(jnp.asarray(concepts.domain.encode([i * (size - 1) // max(1, count - 1) for i in range(count)])))
+    size = int(concepts.domain.size)
+    count = min(size, _DRAWS)
+    some = concepts.domain.encode([i * (size - 1) // max(1, count - 1) for i in range(count)])
+    x = task.distribution.draw(of_elements, _DRAWS), jnp.asarray(some)
     some = [task.draw_targets(of_targets, _DRAWS)]  # of a hard task often a single one
     with suppress(InputError):  # a class without targets of its own
         some.append(Task(concepts, task.distribution).draw_targets(of_targets, _DRAWS))
     tables = [np.concatenate([np.hstack([np.asarray(concepts.predict(h, e)).T for e in x]) for h in some])]
-    if hasattr(concepts, "dichotomies"):
+    if implements(concepts, ConceptClass.dichotomies):
         tables.append(labelings(concepts, first_elements(concepts)))
     return [np.unique(table, axis=0) for table in tables]
 
@@ -152,8 +152,8 @@ def _differ_and_agree(labels: np.ndarray) -> bool:
 
 
 def _chain(concepts: Any) -> int:
-    known = getattr(concepts, "chain", None)
-    if known is None and hasattr(concepts, "matrix") and concepts.domain.size <= _LONGEST:
+    known = concepts.chain
+    if known is None and implements(concepts, ConceptClass.matrix) and concepts.domain.size <= _LONGEST:
         matrix = np.unique(concepts.matrix(), axis=0)
         known = threshold_dimension(matrix).lower if max(matrix.shape) <= _LONGEST else None
     return 1 if known is None else int(known)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core import checks, keys
+from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.identity.describe import code_of, digest
@@ -18,6 +18,7 @@ from dpjax.experiments.store.canonical import canonical
 from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import Learner
+from dpjax.learners.base import require_learner
 
 APART = ("guess", "search")
 """Purposes whose trials at different n are independent, since the next n depends on earlier outcomes."""
@@ -41,10 +42,7 @@ class Setting:
     purpose: str = "curve"
 
     def __post_init__(self):
-        if isinstance(self.learner, type):
-            name = self.learner.__name__
-            raise InputError("learner", "an instance", f"the class {name}", f"call it: {name}(concepts)")
-        checks.members("learner", self.learner, ("concepts", "plan", "learn"), "see dpjax.learners.base.Learner")
+        require_learner(self.learner)
         try:
             hash(self.learner)
         except TypeError as error:

@@ -65,7 +65,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """One curve of a study: a learner by name, with everything but n fixed."""
 
     name: str
@@ -197,34 +197,34 @@ class Sweep:
             object.__setattr__(self, name, value)
         if self.search is not None and (room := 1 - self.accuracy.beta) <= (gamma := self.search.gamma):
             raise InputError("search.gamma", f"below 1 - beta = {room:g}", repr(gamma), "choose a smaller gamma")
-        for line in self.lines:
+        for curve in self.curves:
             try:
-                line.guarantee()
-                line.theorem()
+                curve.guarantee()
+                curve.theorem()
             except InputError as error:
-                raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
+                raise InputError(f"{curve}: {error.name}", error.expected, error.given, error.advice) from error
             except checks.RAISED:  # code that raises: the run records it for this curve, and measures the others
                 continue
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def curves(self) -> list[Curve]:
         """Every curve of the study."""
         alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
         largest = max(self.n) if self.n != "search" else (self.search or Search()).n_max
-        lines = []
+        curves = []
         for name, k, epsilon in product(self.learners, self.k, self.epsilon):
             numbers = k, 1, epsilon, float(self.delta), alpha, beta
-            lines.append(Line(name, Setting(self.learner(name, k), self.task, *numbers), largest))
-        return lines
+            curves.append(Curve(name, Setting(self.learner(name, k), self.task, *numbers), largest))
+        return curves
 
-    def line(self, learner: str, k: int, epsilon: float) -> Line:
+    def curve(self, learner: str, k: int, epsilon: float) -> Curve:
         """The curve with this name, k and epsilon; InputError if there is none."""
         checks.choice("learner", learner, self.learners)
         for name, value, known in (("k", k, self.k), ("epsilon", epsilon, self.epsilon)):
             if value not in known:
-                raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's lines")
-        return next(one for one in self.lines
-                    if (one.name, one.setting.k, one.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
+                raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's curves")
+        return next(curve for curve in self.curves
+                    if (curve.name, curve.setting.k, curve.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
 
     def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
         """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
@@ -242,14 +242,14 @@ class Sweep:
         """The curves for a notebook, with the theorems' sample sizes."""
         kinds = [html.Column(name, "text" if name == "learner" else "number")
                  for name in ("learner", "k", "epsilon", "theorem's n")]  # fmt: skip
-        rows = [(one.name, one.setting.k, one.setting.epsilon, one.provable()) for one in self.lines]
+        rows = [(curve.name, curve.setting.k, curve.setting.epsilon, curve.provable()) for curve in self.curves]
         sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
         return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
 
     def learner(self, name: str, k: int) -> Any:
         """The learner of a name for k concepts; InputError if it is none."""
-        given = self.learners[name]
-        made = _made(name, given, k) if callable(given) and not isinstance(given, Learner) else for_concepts(given, k)
+        entry = self.learners[name]
+        made = _made(name, entry, k) if callable(entry) and not isinstance(entry, Learner) else for_concepts(entry, k)
         require_learner(made, f"learners.{name}")
         return made
 
@@ -260,43 +260,43 @@ def _made(name: str, function: Callable[[int], Any], k: int) -> Any:
     except InputError:
         raise
     except checks.RAISED as error:
-        given = f"{type(error).__name__} from it at k = {k}: {error}"
-        raise InputError(f"learners.{name}", "a function k -> Learner", given, "correct the function") from error
+        message = f"{type(error).__name__} from it at k = {k}: {error}"
+        raise InputError(f"learners.{name}", "a function k -> Learner", message, "correct the function") from error
 
 
 def _named(learners: Any) -> dict[str, Any]:
     """Learners by name."""
     if not isinstance(learners, Mapping):
         several = list(learners) if isinstance(learners, list | tuple) else [learners]
-        names = [type(one).__name__ for one in several]
+        names = [type(learner).__name__ for learner in several]
         if len(set(names)) < len(names):
             raise InputError("learners", "a name for each", ", ".join(names), 'write {"name": learner, ...}')
         learners = dict(zip(names, several, strict=True))
-    for name, one in learners.items():
+    for name, learner in learners.items():
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             advice = "name it by its method, for example kln"
             raise InputError("learners", "names of characters that can be printed", repr(name), advice)
-        if isinstance(one, type):
-            given, advice = f"the class {one.__name__}", f"call it: {one.__name__}(...)"
-            raise InputError(f"learners.{name}", "an instance", given, advice)
-        if not callable(one):
-            require_learner(one, f"learners.{name}")
+        if isinstance(learner, type):
+            actual, advice = f"the class {learner.__name__}", f"call it: {learner.__name__}(...)"
+            raise InputError(f"learners.{name}", "an instance", actual, advice)
+        if not callable(learner):
+            require_learner(learner, f"learners.{name}")
     if not learners:
         raise InputError("learners", "at least one", "none", "add one")
     return dict(learners)
 
 
 def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
-    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else (values,)
+    items = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else (values,)
     if hasattr(values, "tolist"):
         listed = values.tolist()
-        found = tuple(listed) if isinstance(listed, list) else (listed,)
-    if not found:
+        items = tuple(listed) if isinstance(listed, list) else (listed,)
+    if not items:
         raise InputError(name, "at least one", "none", "add one")
-    found = tuple(check(value.item() if getattr(value, "shape", None) == () else value) for value in found)
-    if len(set(found)) < len(found):
+    items = tuple(check(value.item() if getattr(value, "shape", None) == () else value) for value in items)
+    if len(set(items)) < len(items):
         raise InputError(name, "each value once", repr(values), "remove what is there twice")
-    return found
+    return items
 
 
 def _epsilon(value: Any) -> float:

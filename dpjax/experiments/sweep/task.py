@@ -12,14 +12,14 @@ from jax import Array
 from jax.tree_util import GetAttrKey, register_pytree_with_keys_class
 
 from dpjax.concepts import Hypothesis, outside
-from dpjax.concepts.base import columns_of
+from dpjax.concepts.base import require_class
+from dpjax.concepts.example_distribution import ExampleDistribution
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
 from dpjax.experiments.identity.describe import digest
 from dpjax.experiments.sweep.error_mass import SHARES, as_mass
 
-CLASS_ADVICE = "give a concept class, such as dpjax.Thresholds(dpjax.Domain(256)), see dpjax.concepts.base"
 _TARGETS = 64
 _ROWS = 1 << 20
 
@@ -39,7 +39,7 @@ class Task:
         `dpjax.empirical` (one over a smaller domain {0..m - 1} gives the other elements mass 0); over cubes
         `dpjax.ProductCube`, in the plane `dpjax.concepts.PlaneAtoms`.
       targets: the set, indices of concepts or encoded concepts ``uint32[c, limbs]``; by default
-        ``concepts.targets_under(distribution, 64)`` if the class has it, else ``concepts.targets(64)``.
+        ``concepts.targets_under(distribution, 64)``.
       noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is the
         excess error over it.
 
@@ -54,16 +54,17 @@ class Task:
     flips: Any
 
     def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
-        checks.members("concepts", concepts, ("domain", "predict", "error"), CLASS_ADVICE)
-        checks.members("distribution", distribution, ("draw",), "for example dpjax.uniform(concepts.domain)")
-        misfit = getattr(distribution, "misfit", lambda domain: None)
-        if (why := _fitting(concepts, lambda: misfit(concepts.domain))) is not None:
+        require_class(concepts)
+        advice = "for example dpjax.uniform(concepts.domain); a new kind inherits from dpjax.ExampleDistribution"
+        checks.instance("distribution", distribution, ExampleDistribution, advice)
+        if (why := _fitting(concepts, lambda: distribution.misfit(concepts.domain))) is not None:
             raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
         rate = noise_of(noise)
-        if rate and columns_of(concepts) > 1:
+        if rate and concepts.columns > 1:
             raise InputError("noise", "0 for a class with more than two labels", repr(noise), "leave it out")
-        given = _fitting(concepts, lambda: _default(concepts, distribution)) if targets is None else targets
-        encoded = _encoded(concepts, given)
+        if targets is None:
+            targets = _fitting(concepts, lambda: concepts.targets_under(distribution, _TARGETS))
+        encoded = _encoded(concepts, targets)
         self._fill(concepts, distribution, encoded, rate if rate else None)
         self._check()
 
@@ -102,9 +103,9 @@ class Task:
         of_target, of_sample, of_noise = keys.streams(key, "target", "sample", "noise")
         if capacity is None:
             if isinstance(n, jax.core.Tracer):
-                given = "none, with n a traced value"
+                actual = "none, with n a traced value"
                 raise InputError(
-                    "capacity", "the rows of the buffer, at least the largest n", given, "give capacity=1024"
+                    "capacity", "the rows of the buffer, at least the largest n", actual, "give capacity=1024"
                 )
             capacity = max(1, checks.integer("n", n, 0, _ROWS))
         checks.integer("capacity", capacity, 1, _ROWS)
@@ -116,7 +117,9 @@ class Task:
         x = self.distribution.draw(of_sample, capacity)
         y = self.concepts.predict(target, x)
         if self.flips is not None:
-            words = jax.vmap(lambda own: random.words(own, (capacity,))[0], out_axes=1)  # a separate stream per column
+            words = jax.vmap(
+                lambda stream: random.words(stream, (capacity,))[0], out_axes=1
+            )  # a separate stream per column
             y = y ^ (words(keys.per_index(of_noise, k)) < self.flips)
         return Sample(x, y, jnp.arange(capacity, dtype=jnp.int32) < n), target
 
@@ -182,9 +185,7 @@ class Task:
     def _divisor(self) -> Any:
         if self._in_shares:
             return float(SHARES)
-        if (units := getattr(self.distribution, "units", None)) is not None:
-            return units()
-        return float(self.distribution.total)
+        return self.distribution.units()
 
     def _shapes(self) -> tuple[Any, Any]:
         """Shapes of a sample of two rows with one label column, and of the error of its target."""
@@ -198,7 +199,7 @@ class Task:
 
     def _check(self) -> None:
         sample, error = _fitting(self.concepts, self._shapes)
-        for name, part, like in (("y", sample.y, (2, columns_of(self.concepts))), ("error", error, (1,))):
+        for name, part, like in (("y", sample.y, (2, self.concepts.columns)), ("error", error, (1,))):
             if part.shape != like:
                 what = f"concepts.{'predict' if name == 'y' else 'error'}"
                 raise InputError(what, f"an array of shape {like} here", f"{part.shape}", "see dpjax.concepts.base")
@@ -228,26 +229,17 @@ def noise_of(rate: float) -> np.uint32:
     return np.uint32(min(round(rate * 2**32), 2**31 - 1))
 
 
-def _default(concepts: Any, distribution: Any) -> Any:
-    if (under := getattr(concepts, "targets_under", None)) is not None:
-        return under(distribution, _TARGETS)
-    if (targets := getattr(concepts, "targets", None)) is None:
-        advice = "give targets, or the class a method targets(count)"
-        raise InputError("targets", f"a set of concepts of {type(concepts).__name__}", "none", advice)
-    return targets(_TARGETS)
-
-
 def _encoded(concepts: Any, targets: Any) -> Array:
     """``uint32[c, limbs]`` of encoded concepts, or of a list of their indices."""
     if not isinstance(targets, Iterable) and not hasattr(targets, "dtype"):
         raise InputError("targets", "numbers of concepts, or encoded ones", repr(targets), "give a list")
-    given = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
-    if given.ndim == 2 and given.dtype == np.uint32 and len(given):
-        return jnp.asarray(given)
-    if given.ndim == 1 and len(given) and given.dtype.kind in "iuO" and concepts.size <= 2**64:
+    array = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
+    if array.ndim == 2 and array.dtype == np.uint32 and len(array):
+        return jnp.asarray(array)
+    if array.ndim == 1 and len(array) and array.dtype.kind in "iuO" and concepts.size <= 2**64:
         most = concepts.size - 1
-        return jnp.asarray(wide.encode([checks.integer("target", _plain(one), 0, most) for one in given]))
-    shape = f"{given.dtype}{list(given.shape)}"
+        return jnp.asarray(wide.encode([checks.integer("target", _plain(number), 0, most) for number in array]))
+    shape = f"{array.dtype}{list(array.shape)}"
     raise InputError("targets", "numbers of concepts, or encoded ones, uint32[c, limbs]", shape, "give at least one")
 
 

@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.learners.representations.base import Representation
 from dpjax.theory import representations as theory
 
 MOST_BITS = 20
 
 
-class HashSizes:
+class HashSizes(Representation):
     """Base of representations with fields ``tries`` and ``bits``, None for those that the accuracy decides.
 
     A subclass has ``ones``, the number of elements of a set, ``elements``, of all sets of a concept together, and
@@ -48,12 +49,12 @@ class HashSizes:
 
     def for_accuracy(self: Any, near: float, failure: float) -> Any:
         """The numbers that make the fewest functions."""
-        found: list[tuple[int, tuple[int, int]]] = []
+        candidates: list[tuple[int, tuple[int, int]]] = []
         for bits in range(1, self.most_bits + 1) if self.bits is None else [self.bits]:
             tries = self.tries or theory.hash_tries(bits, self.elements, near, failure)
             if tries is not None and tries <= 1 << 16 and self.sized((tries, bits)).failure(near) <= failure:
-                found.append((self.members_of(tries, bits), (tries, bits)))
-        return self.sized(min(found)[1]) if found else None
+                candidates.append((self.members_of(tries, bits), (tries, bits)))
+        return self.sized(min(candidates)[1]) if candidates else None
 
     @property
     def count(self: Any) -> int:

@@ -113,9 +113,9 @@ def _later(scaled: Array, ones: int, bits: int) -> Array:
 
     def step(behind: Array, own: Array) -> tuple[Array, Array]:
         weights = jnp.where(allowed, own[:, None, :] + behind[:, after], -jnp.inf)
-        found = jax.scipy.special.logsumexp(weights, axis=-1)
-        return found, found
+        totals = jax.scipy.special.logsumexp(weights, axis=-1)
+        return totals, totals
 
     end = jnp.zeros((scaled.shape[0], after.shape[0]), jnp.float64)
-    found = jax.lax.scan(step, end, jnp.swapaxes(scaled, 0, 1), reverse=True)[1]
-    return jnp.swapaxes(jnp.concatenate([found, end[None]]), 0, 1)
+    totals = jax.lax.scan(step, end, jnp.swapaxes(scaled, 0, 1), reverse=True)[1]
+    return jnp.swapaxes(jnp.concatenate([totals, end[None]]), 0, 1)

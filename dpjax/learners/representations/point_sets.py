@@ -112,8 +112,8 @@ class PointSetBuckets(HashSizes):
 
     def _hypothesis(self, family: Hash, function: Array, pairs: Array) -> BucketSets:
         words = jnp.concatenate([function[None].astype(jnp.int32), pairs.reshape(-1)]).astype(jnp.uint32)[None]
-        own = jax.tree.map(lambda part: part[None], family)
-        return BucketSets(words, jnp.zeros(1, bool), jnp.zeros(1, jnp.int32), own, self.concepts.bits)
+        hashes = jax.tree.map(lambda part: part[None], family)
+        return BucketSets(words, jnp.zeros(1, bool), jnp.zeros(1, jnp.int32), hashes, self.concepts.bits)
 
     def _of_function(self, buckets: int) -> int:
         return sum(comb(buckets, i) for i in range(self.ones + 1)) ** self.concepts.bits
@@ -139,9 +139,9 @@ class PointSetBuckets(HashSizes):
 @cache
 def _labelings(buckets: int, ones: int, bits: int) -> np.ndarray:
     sets = [chosen for size in range(min(ones, buckets) + 1) for chosen in combinations(range(buckets), size)]
-    one = np.zeros((len(sets), buckets), np.int32)
+    indicator = np.zeros((len(sets), buckets), np.int32)
     for row, chosen in enumerate(sets):
-        one[row, list(chosen)] = 1
+        indicator[row, list(chosen)] = 1
     return np.array(
-        [sum(one[row] << i for i, row in enumerate(rows)) for rows in product(range(len(sets)), repeat=bits)]
+        [sum(indicator[row] << i for i, row in enumerate(rows)) for rows in product(range(len(sets)), repeat=bits)]
     )

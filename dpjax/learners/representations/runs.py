@@ -12,14 +12,14 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, require_learner
-from dpjax.learners.representations.base import Fixed, columns, errors_of_labels
+from dpjax.learners.representations.base import Representation, errors_of_labels
 from dpjax.theory import representations as theory
 
 _MOST_PREDICTIONS = 1 << 28
 
 
 @dataclass(frozen=True)
-class LearnerRuns(Fixed):
+class LearnerRuns(Representation):
     """The outputs of ``runs`` runs of a pure private learner on each of the databases whose rows are all (x0, label).
 
     If a private learner needs few rows, its outputs on any database are a small representation: these databases do not
@@ -73,7 +73,7 @@ class LearnerRuns(Fixed):
     @property
     def labels(self) -> int:
         """The number of databases."""
-        return 1 if self.one_database else getattr(self.concepts, "labels", 1 << columns(self))
+        return 1 if self.one_database else self.concepts.labels
 
     @property
     def count(self) -> int:
@@ -94,22 +94,22 @@ class LearnerRuns(Fixed):
         real = jnp.ones(self.rows, bool)
 
         def run(label: Array, own: Array) -> Any:
-            bits = (label >> jnp.arange(columns(self), dtype=jnp.int32) & 1) > 0
+            bits = (label >> jnp.arange(self.concepts.columns, dtype=jnp.int32) & 1) > 0
             sample = Sample(x, jnp.broadcast_to(bits, (self.rows, bits.shape[0])), real)
             return self.learner.learn(own, sample, plan)
 
         label = jnp.repeat(jnp.arange(self.labels, dtype=jnp.int32), self.executions)
-        found = jax.vmap(run)(label, keys.per_index(key, self.count))
-        return jax.tree.map(lambda part: part[:, 0], found)
+        outputs = jax.vmap(run)(label, keys.per_index(key, self.count))
+        return jax.tree.map(lambda part: part[:, 0], outputs)
 
     @property
     def most_rows(self) -> int:
         """For which all predictions fit."""
-        return _MOST_PREDICTIONS // (self.count * columns(self))
+        return _MOST_PREDICTIONS // (self.count * self.concepts.columns)
 
     def errors(self, family: Hypothesis, sample: Sample) -> Array:
         """Errors of all outputs, by label, then run."""
-        bits = columns(self)
+        bits = self.concepts.columns
         checks.rows(sample.capacity, self.most_rows, f"{self.count} runs")
         predictions = self.learner.predict(family, sample.x)
         return errors_of_labels(predictions.reshape(sample.capacity, self.count, bits), sample)

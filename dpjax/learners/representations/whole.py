@@ -6,17 +6,17 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.base import InPieces
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import wide
 from dpjax.core.types import Sample
-from dpjax.learners.base import label_columns, require_pieces
-from dpjax.learners.representations.base import Fixed, columns, errors_of_labels, require_listed
+from dpjax.learners.representations.base import Representation, errors_of_labels, require_listed
+from dpjax.learners.samples import label_columns
 from dpjax.mechanisms.intervals import interval_exponential
 
 
 @dataclass(frozen=True)
-class Whole(Fixed):
+class Whole(Representation):
     """The class itself, with accuracy (0, 0): thresholds, points, matrices of two or more labels, and all others that
     list cells of equal error (``pieces``). The learner is then `KLN`.
 
@@ -25,10 +25,10 @@ class Whole(Fixed):
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 8.8 (the factor 32).
     """
 
-    concepts: InPieces
+    concepts: ConceptClass
 
     def __post_init__(self):
-        require_pieces(self.concepts, "Whole")
+        require_class(self.concepts, ConceptClass.pieces)
 
     def failure(self, near: float) -> float:
         """0."""
@@ -48,7 +48,7 @@ class Whole(Fixed):
         require_listed(self.count)
         numbers = Hypothesis.of(jnp.asarray(wide.encode(range(self.count))))
         predictions = self.concepts.predict(numbers, sample.x)
-        return errors_of_labels(predictions.reshape(sample.capacity, self.count, columns(self)), sample)
+        return errors_of_labels(predictions.reshape(sample.capacity, self.count, self.concepts.columns), sample)
 
     def member(self, family: Any, index: Array) -> Hypothesis:
         """The concept with this number."""

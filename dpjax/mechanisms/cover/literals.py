@@ -12,6 +12,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.laws import Categorical
+from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.exponential import scaled
 
@@ -32,7 +33,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Literals:
+class Literals(Family):
     """H = {v_0, ..., v_{d-1}, not v_0, ..., not v_{d-1}} and the two constants, 2 d + 2 functions of measure 1 each.
 
     A function is its number, ``int32[]``: i for v_i, d + i for not v_i, 2 d for the constant that hits no row, 2 d + 1

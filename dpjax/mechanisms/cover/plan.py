@@ -63,11 +63,11 @@ def cover_plan(
         raise InputError("variant", "'noise_free' for a score without counts", repr(variant), "use Saturating(k)")
     claim = Claim(down(checks.epsilon(float(privacy.epsilon))), down(checks.delta(float(privacy.delta))))
     effect = k if score is None or score == Saturating(k) else score.effect
-    found = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, effect, neighboring, variant)
-    scale = up(found.scale)
+    calibrated = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, effect, neighboring, variant)
+    scale = up(calibrated.scale)
     return CoverPlan(
-        down(found.coefficient), scale, up(checks.number("offset", offset) * float(scale)), claim, rounds, k,
-        found.scale > 0, enough_cells(rounds), score,
+        down(calibrated.coefficient), scale, up(checks.number("offset", offset) * float(scale)), claim, rounds, k,
+        calibrated.scale > 0, enough_cells(rounds), score,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from jax import Array
 
 from dpjax.core import keys
 from dpjax.mechanisms.cover.counts import NoisyCount
-from dpjax.mechanisms.cover.family import Family, Following, Prepared
+from dpjax.mechanisms.cover.family import Family, Following
 from dpjax.mechanisms.cover.plan import CoverPlan
 from dpjax.mechanisms.cover.score import Score
 
@@ -49,7 +49,7 @@ def set_cover(
     with jax.enable_x64(True):
         numbers = plan.coefficient, plan.scale, plan.offset
         coefficient, scale, offset = (jnp.asarray(number).astype(jnp.float64) for number in numbers)
-        rows = family.prepare(x) if isinstance(family, Prepared) else x
+        rows = family.prepare(x)
 
         start = family.start(plan.rounds) if isinstance(family, Following) else None
 

@@ -1,7 +1,8 @@
 """The score that a round of a set cover maximizes: what a plan says of it, and its values in a round."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.accounting.cover.effects import Difference, Effect, Minimum
 from dpjax.core import checks
+from dpjax.core.members import Base, member, required
 
 _MOST, _WIDEST = 1e100, 1e12
 
@@ -72,26 +74,32 @@ class Gained(Score):
         return self.share * hit.astype(jnp.float64) - wrong.astype(jnp.float64)
 
 
-class Scoring(Protocol):
-    """What a plan says of the score of all rounds: a frozen dataclass, static, equal by value.
+class Scoring(Base):
+    """Base class of what a plan says of the score of all rounds: a frozen dataclass, static, equal by value.
 
     A score of another kind states its effect on neighbors, from which its rounds are accounted for.
     """
 
-    @property
+    @required
     def counts(self) -> bool:
         """Whether the score depends on the number of targets left, so that noisy counts are of use."""
 
+    @abstractmethod
     def of(self, budget: Array, coefficient: Array) -> Score:
         """The score of one round. budget: ``float64[]``, the number of targets left minus the plan's offset."""
 
-    @property
+    @required
     def effect(self) -> Effect:
         """How far two runs' scores differ, with exact counts."""
 
+    @member
+    def lam(self) -> float:
+        """The number of targets that are worth one other row, for pairs of neighbors that stress the guarantee."""
+        return 1.0
+
 
 @dataclass(frozen=True)
-class Saturating:
+class Saturating(Scoring):
     """q = min{T - b / k, -O}: at most 0 for a function that hits all that one of k members must hit, and no other row.
 
     The theorem of `theory.set_cover` is about this score.
@@ -114,7 +122,7 @@ class Saturating:
 
 
 @dataclass(frozen=True)
-class Gain:
+class Gain(Scoring):
     """q = T / lam - O: lam targets are worth one other row. It has no count and does not saturate.
 
     lam: in [2**-10, 2**10]. No theorem covers it; in measurements it errs less; docs/gallery/dp-sgd.md has errors.

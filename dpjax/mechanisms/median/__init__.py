@@ -5,6 +5,7 @@
 """
 
 from .answer import MedianAnswer as MedianAnswer
+from .answer import MedianPlan as MedianPlan
 from .exponential import ExponentialPlan as ExponentialPlan
 from .exponential import MedianLaw as MedianLaw
 from .exponential import exponential_median as exponential_median
@@ -23,7 +24,6 @@ from .plans import ExponentialDesign as ExponentialDesign
 from .plans import plan_auto as plan_auto
 from .plans import plan_exponential as plan_exponential
 from .plans import plan_for as plan_for
-from .private_median import MedianPlan as MedianPlan
 from .private_median import median_guarantee as median_guarantee
 from .private_median import private_median as private_median
 from .recprefix import PrefixStep as PrefixStep

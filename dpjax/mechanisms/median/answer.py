@@ -1,10 +1,18 @@
-"""The output of a private median."""
+"""The output of a private median, and the base class of its plans."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.core.members import Base, required
+from dpjax.core.plans import Spends
+
+Margins = tuple[Array | int, Array | int]
+"""Rows at or below, and rows at or above the median."""
 
 
 @register_dataclass
@@ -18,8 +26,31 @@ class MedianAnswer:
     @staticmethod
     def of(element: Array, answered: Array) -> "MedianAnswer":
         """``element`` if ``answered``, else abstain."""
-        found = jnp.where(answered, element, jnp.uint32(0))
-        return MedianAnswer(found, jnp.where(answered, jnp.int32(0), jnp.int32(-1)))
+        value = jnp.where(answered, element, jnp.uint32(0))
+        return MedianAnswer(value, jnp.where(answered, jnp.int32(0), jnp.int32(-1)))
+
+
+class MedianPlan(Base):
+    """Base class of plans of medians, made by `core.plans.plan_type`: numbers as leaves, structure as static fields.
+
+    A new median is one file with such a class; its planner returns a `plans.MedianDesign`.
+    """
+
+    @required
+    def bits(self) -> int:
+        """Bits of an element of the domain."""
+
+    @required
+    def spends(self) -> Spends:
+        """What the median satisfies at every budget."""
+
+    @abstractmethod
+    def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
+        """An element with margins[0] rows at or below it and margins[1] at or above it, or abstain; traced."""
+
+    @abstractmethod
+    def guarantee(self, what: str = "private median") -> Guarantee:
+        """What the leaves spend, REPLACE_ONE, on the host."""
 
 
 def roomy(x: Array, mask: Array) -> tuple[Array, Array]:

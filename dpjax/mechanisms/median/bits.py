@@ -141,8 +141,8 @@ def log_count(last: Array, dtype=jnp.float32) -> Array:
     first = jnp.minimum(first, latest)
     behind = latest - first  # limbs below the precision of the result
     high, mid, low = (jnp.squeeze(_take(last, (first + i)[..., None]), axis=-1).astype(dtype) for i in range(3))
-    one = jnp.where(behind == 0, jnp.asarray(1, dtype), jnp.asarray(0, dtype))
-    value = high * jnp.asarray(2.0**64, dtype) + mid * jnp.asarray(2.0**32, dtype) + (low + one)
+    unit = jnp.where(behind == 0, jnp.asarray(1, dtype), jnp.asarray(0, dtype))
+    value = high * jnp.asarray(2.0**64, dtype) + mid * jnp.asarray(2.0**32, dtype) + (low + unit)
     return jnp.log(value) + (32 * behind).astype(dtype) * jnp.asarray(np.log(2), dtype)
 
 

@@ -25,9 +25,7 @@ from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
-from dpjax.mechanisms.median.answer import MedianAnswer
-
-Margins = tuple[Array | int, Array | int]
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan
 
 
 @register_dataclass
@@ -61,9 +59,9 @@ class MedianLaw(Law):
         with jax.enable_x64(True):
             inside = self.alive & B.less_equal(self.first, element) & B.less_equal(element, self.last)
             width = B.log_count(B.subtract(self.last, self.first), jnp.float64)
-            found = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            log_mass = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
             default = jnp.where(jnp.all(element == 0), 0.0, -jnp.inf)
-            return jnp.where(jnp.any(self.choice.log_weights > -jnp.inf), found, default)
+            return jnp.where(jnp.any(self.choice.log_weights > -jnp.inf), log_mass, default)
 
     def support(self, limit: int) -> Support | None:
         """All elements of the domain."""
@@ -112,7 +110,7 @@ def exponential_median(
 
 
 @plan_type
-class ExponentialPlan:
+class ExponentialPlan(MedianPlan):
     """The exponential median at ``epsilon``, over {0..size - 1}, or all 2**bits values for None."""
 
     epsilon: Positive

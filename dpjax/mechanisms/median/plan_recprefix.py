@@ -198,9 +198,9 @@ def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
         stride = 0 if plan.slack is not None else max(1, count // 64)
         while stride:
             moves = [(missed(count + move), count + move) for move in (stride, -stride) if count + move >= 1]
-            found = min(moves, default=(best, count))
-            if found[0] < best:
-                best, count = found
+            trial = min(moves, default=(best, count))
+            if trial[0] < best:
+                best, count = trial
             else:
                 stride //= 2
         failure += best + S.chosen(math.log(2) - 0.5 * step.final * ran * step.gap)

@@ -191,9 +191,9 @@ def spread(
             for group, place in places:
                 for move in (step, -step):
                     group[place] += move
-                    found = cost([_normalised(each) for each in weights], sharp)
-                    if found < best * (1 - 1e-9):
-                        best, moved = found, True
+                    trial = cost([_normalised(each) for each in weights], sharp)
+                    if trial < best * (1 - 1e-9):
+                        best, moved = trial, True
                         break
                     group[place] -= move
             step *= 1.0 if moved else 0.5

@@ -1,7 +1,5 @@
 """A private median by the method that its plan selects."""
 
-from typing import Protocol
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -9,31 +7,8 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.plans import Spends
-from dpjax.mechanisms.median.answer import MedianAnswer
-from dpjax.mechanisms.median.exponential import Margins
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan
 from dpjax.mechanisms.median.plan_search import rank_margin
-
-
-class MedianPlan(Protocol):
-    """The numbers of a median as leaves and its structure as static fields: made by `core.plans.plan_type`.
-
-    A new median is one file with such a class; its planner returns a `plans.MedianDesign`.
-    """
-
-    @property
-    def bits(self) -> int:
-        """Bits of an element of the domain."""
-
-    @property
-    def spends(self) -> Spends:
-        """What the median satisfies at every budget."""
-
-    def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
-        """An element with margins[0] rows at or below it and margins[1] at or above it, or abstain; traced."""
-
-    def guarantee(self, what: str = "private median") -> Guarantee:
-        """What the leaves spend, REPLACE_ONE, on the host."""
 
 
 def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha: float | None = None) -> MedianAnswer:
@@ -49,10 +24,9 @@ def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha
     Utility: fails with probability at most the design's ``failure`` for ``required(alpha)`` or more rows.
     Reference: Yan 2025, Definition 11 (alpha-median) and Theorem 9; see the methods for theirs.
     """
-    if not hasattr(plan, "run"):
-        raise InputError(
-            "plan", "a plan of a private median", type(plan).__name__, "make one with plan_for(method, ...).plan()"
-        )
+    checks.instance(
+        "plan", plan, MedianPlan, "make one with plan_for(method, ...).plan()", "a plan of a private median"
+    )
     return plan.run(key, x, mask, median_margins(jnp.sum(mask, dtype=jnp.int32), alpha))
 
 

@@ -14,8 +14,8 @@ from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, plan_
 from dpjax.core.types import Neighboring
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
-from dpjax.mechanisms.median.answer import MedianAnswer, roomy, trimmed
-from dpjax.mechanisms.median.exponential import ExponentialPlan, Margins, three_candidates
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy, trimmed
+from dpjax.mechanisms.median.exponential import ExponentialPlan, three_candidates
 from dpjax.mechanisms.median.trie import prefix_weights
 from dpjax.mechanisms.shuffle import Matching
 
@@ -40,7 +40,7 @@ class PrefixStep:
 
 
 @plan_type
-class RecPrefixPlan:
+class RecPrefixPlan(MedianPlan):
     """The arguments of `recprefix`.
 
     steps: outermost level first. base: epsilon of the exponential median at the bottom, over {0..base_size - 1}.

@@ -19,8 +19,8 @@ from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
-from dpjax.mechanisms.median.answer import MedianAnswer, roomy, trimmed
-from dpjax.mechanisms.median.exponential import ExponentialPlan, Margins, three_candidates
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy, trimmed
+from dpjax.mechanisms.median.exponential import ExponentialPlan, three_candidates
 
 _SOURCE = "Cohen, Lyu, Nelson, Sarlos and Stemmer 2023 (skeleton); constants derived"
 
@@ -51,7 +51,7 @@ class TreeStep:
 
 
 @plan_type
-class TreeLogPlan:
+class TreeLogPlan(MedianPlan):
     """The arguments of `treelog`.
 
     steps: outermost level first. base: epsilon of the exponential median at the bottom, over {0..base_size - 1}.

@@ -21,8 +21,8 @@ from dpjax.laws import Laplace
 from dpjax.mechanisms.choosing import choosing
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
-from dpjax.mechanisms.median.answer import MedianAnswer, roomy
-from dpjax.mechanisms.median.exponential import Margins, exponential_median, three_candidates
+from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy
+from dpjax.mechanisms.median.exponential import exponential_median, three_candidates
 from dpjax.mechanisms.median.treelog import unstable_from
 from dpjax.mechanisms.slicing import cut_slice
 
@@ -44,7 +44,7 @@ class RscStep:
 
 
 @plan_type
-class RscPlan:
+class RscPlan(MedianPlan):
     """The arguments of `treelog_rsc`. Budgets hold under ADD_OR_REMOVE_ONE.
 
     Attributes:
@@ -119,8 +119,8 @@ def treelog_rsc(key: Array, x: Array, mask: Array, plan: RscPlan, margins: Margi
 def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: int, margins: Margins) -> MedianAnswer:
     if level == len(plan.steps):
         width = max(1, plan.steps[-1].bits.bit_length())
-        found = exponential_median(x, mask, plan.whole, bits=width, size=plan.base_size, **_ONE_MORE)
-        return MedianAnswer.of(found.sample(key), jnp.bool_(True))
+        base_law = exponential_median(x, mask, plan.whole, bits=width, size=plan.base_size, **_ONE_MORE)
+        return MedianAnswer.of(base_law.sample(key), jnp.bool_(True))
     x, mask = roomy(x, mask)
     step = plan.steps[level]
     names = "low", "high", "test", "split", "deep", "length", "prefix", "point"

@@ -51,14 +51,14 @@ def cited(text: str) -> list[tuple[str, str, str]]:
         (m.start(), m.end(), paper.key) for paper in papers().values() for m in re.finditer(paper.cite, text)
     )
     ends = [*(start for start, _, _ in starts), len(text)][1:]
-    found = []
+    citations = []
     for (_, begin, paper), after in zip(starts, ends, strict=True):
         end = _END.search(text, begin, after)
         part = text[begin : end.start() if end else after]
-        found += [(paper, kind, number) for kind, number in _numbered(part)]
-        found += [(paper, item.kind, item.name) for item in papers()[paper].items.values()
+        citations += [(paper, kind, number) for kind, number in _numbered(part)]
+        citations += [(paper, item.kind, item.name) for item in papers()[paper].items.values()
                   if not item.number and re.search(rf"\b{item.name}\b", part)]  # fmt: skip
-    return found
+    return citations
 
 
 def _numbered(text: str) -> Iterator[tuple[str, str]]:
@@ -80,55 +80,55 @@ def works() -> Mapping[str, tuple[Place, ...]]:
 
     "Blum et al. 2013" is the same work.
     """
-    found: dict[str, list[Place]] = {}
+    by_work: dict[str, list[Place]] = {}
     for path in sorted(_ROOT.rglob("*.py")):
         if "Reference:" in (text := path.read_text("utf-8")):
             for place, part in _texts(path, ast.parse(text)):
                 for work in _named(part):
-                    if place not in found.setdefault(work, []):
-                        found[work].append(place)
-    for work in [work for work in found if " et al. " in work]:
-        if (whole := _whole(work, found)) is not None:
-            found[whole] += [place for place in found.pop(work) if place not in found[whole]]
-    return {work: tuple(where) for work, where in sorted(found.items())}
+                    if place not in by_work.setdefault(work, []):
+                        by_work[work].append(place)
+    for work in [work for work in by_work if " et al. " in work]:
+        if (whole := _whole(work, by_work)) is not None:
+            by_work[whole] += [place for place in by_work.pop(work) if place not in by_work[whole]]
+    return {work: tuple(where) for work, where in sorted(by_work.items())}
 
 
 def _whole(work: str, known: Iterable[str]) -> str | None:
     """The work whose authors and year "First et al. 2011" shortens, if one that is known begins so."""
     first, year = work.split(" et al. ")
-    whole = [one for one in known if one.startswith(f"{first}, ") and one.endswith(f" {year}")]
+    whole = [candidate for candidate in known if candidate.startswith(f"{first}, ") and candidate.endswith(f" {year}")]
     return whole[0] if len(whole) == 1 else None
 
 
 def _named(text: str) -> list[str]:
     """Works in a text, authors separated by commas."""
-    found = []
+    names = []
     for match in _WORK.finditer(" ".join(text.split())):
         authors = re.sub(r",? and ", ", ", match[1])
-        found.append(f"{authors} {match[2]}")
-    return [*dict.fromkeys(found)]
+        names.append(f"{authors} {match[2]}")
+    return [*dict.fromkeys(names)]
 
 
 @cache
 def places() -> tuple[Citation, ...]:
     """Everything that the package's docstrings cite of the papers, in the order of files and lines."""
-    found = []
+    citations = []
     for path in sorted(_ROOT.rglob("*.py")):
         text = path.read_text("utf-8")
         if "Reference:" in text and any(re.search(paper.cite, " ".join(text.split())) for paper in papers().values()):
-            found += list(_of_file(path, ast.parse(text)))
-    return tuple(found)
+            citations += list(_of_file(path, ast.parse(text)))
+    return tuple(citations)
 
 
 @cache
 def code() -> Mapping[str, tuple[Place, ...]]:
     """The places that cite each item, by key; sections are left out."""
-    found: dict[str, list[Place]] = {}
-    for one in places():
-        item = papers()[one.paper].find(one.kind, one.number)
-        if item is not None and one.place not in found.setdefault(item.key, []):
-            found[item.key].append(one.place)
-    return {key: tuple(where) for key, where in found.items()}
+    by_key: dict[str, list[Place]] = {}
+    for citation in places():
+        item = papers()[citation.paper].find(citation.kind, citation.number)
+        if item is not None and citation.place not in by_key.setdefault(item.key, []):
+            by_key[item.key].append(citation.place)
+    return {key: tuple(where) for key, where in by_key.items()}
 
 
 def code_of(item: Item) -> tuple[Place, ...]:
@@ -138,7 +138,7 @@ def code_of(item: Item) -> tuple[Place, ...]:
 
 def _of_file(path: Path, tree: ast.Module) -> Iterator[Citation]:
     for place, text in _texts(path, tree):
-        yield from (Citation(*one, place) for one in dict.fromkeys(cited(text)))
+        yield from (Citation(*reference, place) for reference in dict.fromkeys(cited(text)))
 
 
 def _texts(path: Path, tree: ast.Module) -> Iterator[tuple[Place, str]]:
@@ -191,9 +191,9 @@ def _definer(module: str, name: str) -> tuple[str, str]:
 def _exports(package: str) -> Mapping[str, tuple[str, str]]:
     """The names that a package takes from its modules: (module, name) of each; none of a module."""
     file = _ROOT.parent.joinpath(*package.split("."), "__init__.py")
-    found: dict[str, tuple[str, str]] = {}
+    exports: dict[str, tuple[str, str]] = {}
     for node in ast.walk(ast.parse(file.read_text("utf-8"))) if file.exists() else ():
         if isinstance(node, ast.ImportFrom) and node.module and (node.level == 1 or node.module.startswith("dpjax.")):
             base = f"{package}.{node.module}" if node.level else node.module
-            found |= {alias.asname or alias.name: (base, alias.name) for alias in node.names}
-    return found
+            exports |= {alias.asname or alias.name: (base, alias.name) for alias in node.names}
+    return exports

@@ -112,8 +112,8 @@ class Paper:
     @property
     def counts(self) -> dict[str, int]:
         """The number of items of each status."""
-        found = Counter(item.status for item in self.items.values())
-        return {status: found[status] for status in STATUSES}
+        tally = Counter(item.status for item in self.items.values())
+        return {status: tally[status] for status in STATUSES}
 
     def find(self, kind: str, number: str) -> Item | None:
         """The item of this kind and number, or of this kind and name."""
@@ -124,10 +124,10 @@ class Paper:
 def papers() -> Mapping[str, Paper]:
     """All papers by key."""
     files = {f.name: f for f in resources.files(__package__).iterdir() if f.name.endswith(".toml")}
-    found = [
+    entries = [
         _paper(name.removesuffix(".toml"), tomllib.loads(files[name].read_text("utf-8"))) for name in sorted(files)
     ]
-    return MappingProxyType({paper.key: paper for paper in found})
+    return MappingProxyType({paper.key: paper for paper in entries})
 
 
 def search(key: str) -> Paper | Item:

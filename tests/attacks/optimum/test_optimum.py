@@ -268,7 +268,7 @@ def test_no_learner_exceeds_the_bound(matrix, budget):
     ({"rounds": -1}, "rounds: expected a whole number"), ({"grid": 10**6}, "take a coarser grid"),
     ({"distributions": [[1, 2, 3]]}, "distributions: expected 2 whole masses"),
     ({"distributions": [[0, 0]]}, "not all 0"), ({"distributions": [[0.5, 0.5]]}, "2 whole masses"),
-    ({"privacy": 1.0}, "privacy: expected Privacy, got float"), ({"goal": [[0], [1]]}, "goal: expected Goal, got list"),
+    ({"privacy": 1.0}, "privacy: expected Privacy, got 1.0"), ({"goal": [[0], [1]]}, "goal: expected Goal, got list"),
     ({"neighboring": "replace-one"}, "neighboring: expected a member"),
 ])  # fmt: skip
 def test_wrong_inputs_are_one_clear_sentence(how, message):

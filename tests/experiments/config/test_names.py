@@ -257,7 +257,7 @@ def toml_file(folder, data):
 
 @pytest.mark.parametrize("write", [result_file, study_file, png_file, svg_file, pdf_file, toml_file])
 def test_no_file_with_a_hostile_name_runs_anything(write, hostile, folder):
-    assert study_of(flags.read(write(folder, study()))).lines  # the file of an honest study is read
+    assert study_of(flags.read(write(folder, study()))).curves  # the file of an honest study is read
     for at, name in enumerate(hostile):
         forms = tables(name.replace("\0", "\\"))
         file = write(folder, study(forms[at % len(forms)]))

@@ -15,7 +15,7 @@ import pytest
 
 from dpjax.core.checks import InputError
 from dpjax.experiments.run import compile_cache, device, loading, memory
-from dpjax.experiments.run.memory import Room
+from dpjax.experiments.run.memory import DeviceMemory
 
 CPU = SimpleNamespace(platform="cpu", device_kind="cpu")
 SETTINGS = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs",
@@ -84,7 +84,7 @@ def test_memory(monkeypatch):
 def test_programs_that_do_not_fit_together_run_one_after_the_other(monkeypatch):
     monkeypatch.setattr(memory, "memory_of", lambda device: 100)
     trial = SimpleNamespace(capacity=64, k=2)
-    program, here = SimpleNamespace(trial=trial, block=16), Room()
+    program, here = SimpleNamespace(trial=trial, block=16), DeviceMemory()
     here.require(60, CPU, program)
     with pytest.raises(InputError, match="16 trials at once of 64 rows and 2 concepts"):
         here.require(101, CPU, program)

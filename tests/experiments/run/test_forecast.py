@@ -32,7 +32,7 @@ def run(study, out):
 def test_a_grid_is_counted_exactly(grid, tmp_path):
     """A learner that ignores epsilon is measured once; sizes of one buffer share a program."""
     what = forecast.forecast(grid, in_flight=1)
-    assert [line.shared for line in what.lines] == [False, True] and not what.estimated
+    assert [line.shared for line in what.curves] == [False, True] and not what.estimated
     assert (what.trials, what.programs) == run(grid, tmp_path) == (3 * 1152, 2)
     block = 64 * (64 * (4 + 1 + 1) + 4)  # of 64 rows: a point, a label, whether it is there; and the target
     assert 1024 + block * 0.9 < what.bytes < 1024 + block * 1.3
@@ -43,10 +43,10 @@ def test_a_search_is_estimated_by_a_rule(tmp_path):
     study = dp.Study(TASK, {"erm": dp.ERM(CONCEPTS)}, accuracy=dp.Accuracy(0.2, 0.1), points=3, trials=300,
                      search=Search(2, 256, steps_per_doubling=2))  # fmt: skip
     what = forecast.forecast(study)
-    assert what.estimated and len(what.lines[0].curve) == 3 and what.cells == 4
-    star = forecast.expected_search(study.lines[0], study)
-    assert star.n_low < study.lines[0].theorem() < 1.1 * star.n_high, "it ends where the rule says that n* is"
-    assert star.trials_total == sum(visit.asked for visit in what.lines[0].search)
+    assert what.estimated and len(what.curves[0].points) == 3 and what.cells == 4
+    star = forecast.expected_search(study.curves[0], study)
+    assert star.n_low < study.curves[0].theorem() < 1.1 * star.n_high, "it ends where the rule says that n* is"
+    assert star.trials_total == sum(visit.asked for visit in what.curves[0].search)
     trials, programs = run(study, tmp_path)
     assert trials / 3 < what.trials < 3 * trials and abs(programs - what.programs) <= 1
 

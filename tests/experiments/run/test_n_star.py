@@ -7,8 +7,8 @@ import dpjax as dp
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
-from dpjax.experiments.run.n_star import bracket, cells_in
-from dpjax.experiments.statistics.sequential_search import geometric_grid
+from dpjax.experiments.run.n_star import PROVED, bracket, cells_in, proved
+from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.setting import Setting
 
@@ -85,3 +85,13 @@ def test_brackets_of_earlier_versions_are_no_brackets_of_n_star():
     assert result.n_star.num_rows == result.exponents.num_rows == 0
     (row,) = result.n_within.to_pylist()
     assert (row["fails_at"], row["passes_at"], row["gamma"], row["ended"]) == (6, 7, 0.05, None)
+
+
+@pytest.mark.parametrize(("ends", "theorem", "then"), [
+    ((100, None), 143, 143), ((100, 200), 143, 143), ((None, None), 1, 1),
+    ((100, 120), 143, 120), ((100, 143), 143, 143), ((100, None), None, None), ((100, None), 100, None),
+])  # fmt: skip
+def test_a_theorem_is_an_upper_end_unless_a_smaller_one_is_found_or_trials_contradict_it(ends, theorem, then):
+    star = Bracket(*ends, 0.95, 0.1, 0.0, "trials spent", (), 2000)
+    end = proved(star, theorem)
+    assert (end.n_low, end.n_high) == (ends[0], then) and (end.ended == PROVED) == (then != ends[1])

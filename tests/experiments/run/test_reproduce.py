@@ -28,7 +28,7 @@ TASK = dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.2), noise=0.05)
 @pytest.mark.parametrize("purpose", ["curve", pytest.param("search", marks=pytest.mark.slow)])
 def test_a_trial_alone_is_the_stored_one(tmp_path, purpose):
     study = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n=[60])
-    setting = replace(study.lines[0].setting, n=60, purpose=purpose)
+    setting = replace(study.curves[0].setting, n=60, purpose=purpose)
     with Store(tmp_path) as store, Engine(1) as machine:
         stored = Cells(store, machine, 5).outcomes(setting, 40)
     assert len(set(stored.tolist())) > 1
@@ -45,7 +45,7 @@ def test_a_trial_alone_is_the_stored_one(tmp_path, purpose):
 def test_a_named_point_of_a_figure(tmp_path, capsys):
     """A figure of brackets carries the points at their upper ends, with learners that no public name has."""
     study = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n=[60])
-    points = {"PointLearner, k = 3": end_of(study.lines[0].setting, 60), "ERM": replace(study.lines[0].setting, n=9)}
+    points = {"PointLearner, k = 3": end_of(study.curves[0].setting, 60), "ERM": replace(study.curves[0].setting, n=9)}
     carried, base = about({"script": "mine"}, 5, points), tmp_path / "figure"
     plot_lines([Panel("", "x", "y", [Line("a", "a", [1.0], [2.0])])], base, carried, "n*", formats="svg")
     words = ["trial", str(tmp_path / "figure.svg"), "--trial", "7", "--json"]
@@ -127,7 +127,7 @@ def test_a_trial_of_a_search_says_which_n_it_took(tmp_path, monkeypatch, capsys)
     assert cli.main(["trial", str(path)]) == 0
     said = capsys.readouterr().out
     assert "a trial of the first, n = 16: where its search begins, since no bracket with an n_high is here" in said
-    row = study.lines[0].labels() | {"n_low": 30, "n_high": 33}
+    row = study.curves[0].labels() | {"n_low": 30, "n_high": 33}
     others = row | {"k": 5, "n_high": 7}, row | {"n_high": None}
     for rows, found in (((*others, row), 33), (others, 16)):
         monkeypatch.setattr(Result, "load", lambda path, rows=rows: SimpleNamespace(data={"n_star": rows}))
@@ -140,7 +140,7 @@ def test_a_trial_of_a_search_says_which_n_it_took(tmp_path, monkeypatch, capsys)
 
 def test_the_key_of_a_trial_is_public():
     study = dp.Study(TASK, dp.KLN(CONCEPTS), n=[60])
-    setting = replace(study.lines[0].setting, n=60)
+    setting = replace(study.curves[0].setting, n=60)
     one, other = setting.key_of(0, 7), replace(setting, n=61).key_of(0, 7)
     assert jax.random.key_data(one).tolist() == jax.random.key_data(other).tolist()
     assert jax.random.key_data(setting.key_of(0, 8)).tolist() != jax.random.key_data(one).tolist()

@@ -63,7 +63,7 @@ def test_processes_of_another_kind_of_device_are_refused(tmp_path):
     with pytest.raises(InputError, match="expected processes on gpu:H100"):
         remote._opened(replace(session, device="gpu:H100"))
     opened, worker = remote._opened(session)
-    assert len(opened.lines) == 1 and worker.rules.threads == 1
+    assert len(opened.curves) == 1 and worker.rules.threads == 1
 
 
 @pytest.mark.parametrize(

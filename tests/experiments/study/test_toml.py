@@ -7,7 +7,8 @@ import pytest
 from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.config.builder import Builder, PersonsFault
+from dpjax.core.user_code import UserCodeError
+from dpjax.experiments.config.builder import Builder
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import study_of
@@ -32,7 +33,7 @@ def test_what_is_written_down_is_what_runs():
         study.task.concepts == concepts
         and study.task.distribution.total == distributions.heavy(Domain(2**20), 4, 0.2).total
     )
-    assert [(line.name, line.setting.k, line.setting.learner) for line in study.lines] == [
+    assert [(line.name, line.setting.k, line.setting.learner) for line in study.curves] == [
         ("a", 1, KLN(concepts)), ("a", 3, Independent(KLN(concepts), 3, "optimal")),
         ("b", 1, PointLearner(concepts)), ("b", 3, PointLearner(concepts)),
     ]  # fmt: skip
@@ -57,7 +58,7 @@ def test_a_study_is_read_back_from_what_it_says_of_itself():
     ))  # fmt: skip
     again = study_of(study.to_dict())
     assert again.task.digest == study.task.digest and again.to_dict() == study.to_dict()
-    assert [line.setting.learner for line in again.lines] == [line.setting.learner for line in study.lines]
+    assert [line.setting.learner for line in again.curves] == [line.setting.learner for line in study.curves]
     assert study.task.concepts == Conjunctions(9)
 
 
@@ -183,16 +184,16 @@ def outside(tmp_path, monkeypatch):
 
 def test_learners_from_outside(outside):
     study = study_of(data(learners={"m": "a_module_of_mine:Mine(scale=2**3)"}), outside)
-    assert study.lines[0].setting.learner.scale == 8
+    assert study.curves[0].setting.learner.scale == 8
     again = study_of(study.to_dict(), outside)
-    assert again.lines[0].setting.learner == study.lines[0].setting.learner
+    assert again.curves[0].setting.learner == study.curves[0].setting.learner
 
 
 @pytest.mark.parametrize(
     ("spec", "kind", "words"),
     [
-        ("a_module_of_mine:broken", PersonsFault, "NameError: name 'undefined_name'"),
-        ("a_broken_module:X", PersonsFault, "ZeroDivisionError"),
+        ("a_module_of_mine:broken", UserCodeError, "NameError: name 'undefined_name'"),
+        ("a_broken_module:X", UserCodeError, "ZeroDivisionError"),
         ("no_such_module:X", InputError, "a module that can be found"),
         ("a_module_of_mine:Nine", InputError, "Mine"),
         ("a_module_of_mine:not_callable", InputError, "Learner"),
@@ -202,7 +203,7 @@ def test_learners_from_outside(outside):
 def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, outside):
     with pytest.raises(kind, match=words) as caught:
         study_of(data(learners={"m": spec}), outside)
-    if kind is PersonsFault:
+    if kind is UserCodeError:
         assert "a_" in caught.value.trace and "dpjax/experiments" not in caught.value.trace
 
 
@@ -216,10 +217,10 @@ LABELS = {"concepts": "Multiclass.of([[0, 1], [2, 3]])", "distribution": "unifor
 ])  # fmt: skip
 def test_a_function_is_an_argument_by_its_name(spec, outside):
     study = study_of(data(task=LABELS, learners={"m": spec}), outside)
-    learner = study.lines[0].setting.learner
+    learner = study.curves[0].setting.learner
     assert learner.binary.__name__ == "by_bit" and learner.learners[1].scale == 1
     again = study_of(study.to_dict(), outside)
-    assert again.lines[0].setting.learner == learner
+    assert again.curves[0].setting.learner == learner
 
 
 @pytest.mark.parametrize("text", ["Multiclass", "Multiclass([[0, 1], [1, 2]])"])

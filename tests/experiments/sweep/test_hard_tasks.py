@@ -12,12 +12,12 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.statistics.sequential_search import geometric_grid
+from dpjax.experiments.sweep.hard_polygons import hard_polygon
 from dpjax.experiments.sweep.hard_tasks import (
     gapped_thresholds,
     hard_bits,
     hard_chain,
     hard_label,
-    hard_polygon,
     hard_threshold_bits,
     hard_thresholds,
     hard_tree,

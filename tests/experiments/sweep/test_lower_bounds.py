@@ -183,7 +183,7 @@ def test_results_and_lines_have_it(tmp_path):
     learners = {"pure": KLN, "histogram": PointLearner, "not private": ERM}
     made = {name: kind(Points(Domain(8))) for name, kind in learners.items()}
     study = Study(task(Points(Domain(8))), made, k=2, epsilon=4.0, search=Search(n_max=512), trials=64, points=1)
-    below = {line.name: line.below() for line in study.lines}
+    below = {line.name: line.below() for line in study.curves}
     assert below["not private"] is None
     assert below["pure"].n == packing.concepts(2, 4.0, 0.1, 0.1, 1e-6)  # the direct sum composes with delta
     result = study.run(tmp_path, quiet=True)

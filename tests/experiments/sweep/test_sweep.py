@@ -87,7 +87,7 @@ def test_a_study_in_a_notebook(tmp_path, machine):
         TASK, {"KLN": KLN, "mine": Mine(CONCEPTS)}, k=[1, 3], epsilon=[8, 16], accuracy=ACCURACY, trials=100, points=3,
         search=dp.Search(n_min=8, n_max=256, most_trials=500, steps_per_doubling=2),
     )  # fmt: skip
-    assert len(study.lines) == 8 and study.lines[2].setting.learner == dp.Independent(KLN, 3, "optimal")
+    assert len(study.curves) == 8 and study.curves[2].setting.learner == dp.Independent(KLN, 3, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
     star = result.n_star.to_pylist()
     assert len(star) == 8 and all(row["n_low"] < row["n_high"] for row in star)
@@ -144,7 +144,7 @@ def _compared(result):
 def test_trials_are_paired(tmp_path, machine):
     """Trial t is the same data for every learner, epsilon, n and k; searches have trials of their own at each n."""
     study = dp.Study(TASK, {"KLN": KLN, "point": dp.PointLearner(CONCEPTS)}, [1, 2], [1.0, 2.0], n=[30, 60])
-    settings = [replace(line.setting, n=n) for line in study.lines for n in (30, 60)]
+    settings = [replace(line.setting, n=n) for line in study.curves for n in (30, 60)]
     assert len({json.dumps(setting.trials_of()) for setting in settings}) == 1
     searched = [replace(setting, purpose="search") for setting in settings]
     assert len({json.dumps(setting.trials_of()) for setting in searched}) == 2
@@ -171,7 +171,7 @@ def test_pairing_narrows_the_difference_of_two_budgets(tmp_path, machine):
     with Store(tmp_path) as store:
         cells = Cells(store, machine, 0)
         one, other = (
-            error_bins.successes(cells.outcomes(replace(line.setting, n=120), 2048), 0.15) for line in study.lines
+            error_bins.successes(cells.outcomes(replace(line.setting, n=120), 2048), 0.15) for line in study.curves
         )
     assert 0.1 < one.mean() < other.mean() < 0.95
     paired, apart = np.var(other.astype(float) - one), np.var(one) + np.var(other)
@@ -330,7 +330,7 @@ def test_a_learner_whose_own_numbers_no_theorem_covers_is_measured(tmp_path, mac
     own = Boosted(dp.KLN(dp.Thresholds(dp.Domain(8))), rounds=3, draws=20, kappa=0.3)
     task = dp.Task(own.concepts, dp.uniform(own.concepts.domain))
     study = dp.Study(task, {"own": own}, delta=0.0, n=(300,), trials=20)
-    assert study.lines[0].theorem() is None and float(study.lines[0].guarantee().epsilon) <= 1
+    assert study.curves[0].theorem() is None and float(study.curves[0].guarantee().epsilon) <= 1
     found = study.run(tmp_path, engine=machine, quiet=True).data
     assert not found["failures"] and found["points"][0]["trials"] == 20
 

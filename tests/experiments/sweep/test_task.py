@@ -1,6 +1,7 @@
 """Tasks: draws have the prefix property, errors are exact, parts that do not fit are named."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ from dpjax.concepts import (
     distributions,
 )
 from dpjax.concepts import tree_generators as trees
+from dpjax.concepts.base import ConceptClass
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.hard_tasks import hard_points, hard_thresholds, hard_tree
@@ -135,8 +137,8 @@ def test_a_class_may_give_its_errors_as_shares():
 
 
 @dataclass(frozen=True)
-class Mute:
-    """Not a class: no predict."""
+class Mute(ConceptClass):
+    """A class that does not predict."""
 
     domain: Domain
     size = 4
@@ -162,11 +164,15 @@ UNIFORM = distributions.uniform(POINTS.domain)
     [
         (lambda: Task(Points, UNIFORM), "the class Points; call it"),
         (lambda: Task(POINTS, distributions.Distribution), "the class Distribution"),
-        (lambda: Task(Mute(Domain(4)), UNIFORM), "without predict"),
-        (lambda: Task(POINTS, 3), "without draw"),
+        (
+            lambda: Task(Mute(Domain(4)), UNIFORM),
+            "Mute: expected an implementation of predict, got none; write it: the doc",
+        ),
+        (lambda: Task(SimpleNamespace(domain=POINTS.domain), UNIFORM), "inherits from dpjax.ConceptClass"),
+        (lambda: Task(POINTS, 3), "got 3; for example dpjax.uniform"),
         (
             lambda: Task("Points(256)", UNIFORM),
-            r"'Points\(256\)' without domain; give a concept class, such as",
+            r"'Points\(256\)'; build one, such as",
         ),
         (lambda: Task(POINTS, distributions.uniform(Domain(100))), "elements up to 99"),
         (lambda: Task(POINTS, distributions.uniform(Domain(2**40))), "2 limb"),

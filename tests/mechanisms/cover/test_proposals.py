@@ -9,7 +9,7 @@ import pytest
 
 from dpjax.concepts import ConvexPolygons, Hypothesis
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.sweep.hard_tasks import hard_polygon
+from dpjax.experiments.sweep.hard_polygons import hard_polygon
 from dpjax.mechanisms.cover import Gain, cover_plan
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.rejection import Performance, select_cut

@@ -57,9 +57,9 @@ class _Box(NamedTuple):
     @staticmethod
     def of(rows: Rows) -> "_Box":
         real = rows.code > 0
-        one = jax.lax.argmax(real, 0, jnp.int32)
-        offset = jax.tree.map(lambda part: jnp.where(real, part, part[:, one][:, None]), rows.offset)
-        slope = jnp.where(real[:, None], rows.slope, rows.slope[:, one][:, None])
+        index = jax.lax.argmax(real, 0, jnp.int32)
+        offset = jax.tree.map(lambda part: jnp.where(real, part, part[:, index][:, None]), rows.offset)
+        slope = jnp.where(real[:, None], rows.slope, rows.slope[:, index][:, None])
         low, high = _fold(offset, minimum), _fold(offset, maximum)
         least, most = jnp.min(slope, axis=1), jnp.max(slope, axis=1)
         middle = _middle(least, most)[:, None]
@@ -75,7 +75,7 @@ class _Box(NamedTuple):
 
         They are affine in theta, so each coordinate has its own end, by the sign of the slope.
         """
-        offset, slope, above = (jax.tree.map(lambda part: part[chart], own) for own in self.rows)
+        offset, slope, above = (jax.tree.map(lambda part: part[chart], column) for column in self.rows)
         last = high - 1
 
         def at(up: Any, down: Any) -> Any:
@@ -129,7 +129,7 @@ def _bound(
     least, most = box.values(chart, low, high)
     up = (1 << unit) - 1  # values are rounded outwards to the unit
     most = most + up
-    sides = [[end - own for end in box.ends(chart, at)] for at, own in zip(corners, frame, strict=True)]
+    sides = [[end - origin for end in box.ends(chart, at)] for at, origin in zip(corners, frame, strict=True)]
     first = (_least(side[0] for side in sides) >> unit).astype(jnp.int64)
     extent = ((_most(side[1] for side in sides) + up) >> unit).astype(jnp.int64) - first
     shift = jnp.maximum(64 - jax.lax.clz(extent) - bits, 0)
@@ -168,7 +168,7 @@ def _within(width: Any, ends: Any, frame: list[Any], ranges: list[tuple[Any, Any
     width: at least the number of all its t. ends: ``integers[bins + 1]``, relative. frame, ranges: at the corners of
     the cell. A low end is concave in theta, a high one convex, and the frame affine: differences are largest there.
     """
-    places = [own + ends for own in frame]
+    places = [origin + ends for origin in frame]
     up = _most(place - low for place, (low, _) in zip(places, ranges, strict=True))
     down = _most(high - place for place, (_, high) in zip(places, ranges, strict=True))
     up, down = ((part >> step) + int(step > 0) for part in (up, down))

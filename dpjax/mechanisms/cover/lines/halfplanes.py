@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import exp
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +10,11 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks, wide
-from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.checks import InputError
 from dpjax.core.integers import clip, constant, on_host, widened
+from dpjax.core.members import implements, member, required
+from dpjax.core.types import MOST_ROWS
+from dpjax.mechanisms.cover.family import Family, Following
 from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, affine, check_sizes, grid_points
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.region import Favored, around, clipped, square
@@ -23,29 +26,39 @@ _BESIDE = 8.0  # lines within one unit of a polygon have at most its perimeter +
 _MOST_NATS = 700  # its exponential is a float
 
 
-@runtime_checkable
-class Planar(Protocol):
-    """A `mechanisms.cover.Family` whose functions are intersections of one or more cuts on the lattice of `HalfPlanes`.
+class Planar(Family):
+    """Base class of families whose functions are intersections of one or more cuts on the lattice of `HalfPlanes`.
 
     Its `select` returns a `Cut`; with several cuts per function each leaf has a leading axis ``edges``.
-
-    Optional attributes. ``complete`` (bool): whether for every intersection of ``edges`` halfplanes some functions have
-    the same rows of the grid, at least 1 / ``size`` of the measure; False by default. Theorems for all distributions
-    need it. ``per_triangle`` (int): ``complete`` is then about triangles, and each is a union of so many sets that have
-    such functions; 1 by default. ``most_rows`` (int): the most rows of a selection.
     """
 
-    @property
+    @required
     def planes(self) -> "HalfPlanes":
         """The lattice."""
 
-    @property
+    @required
     def edges(self) -> int:
         """The number of cuts of one function."""
 
+    @member
+    def complete(self) -> bool:
+        """Whether for every intersection of ``edges`` halfplanes some functions have the same rows of the grid, at
+        least 1 / ``size`` of the measure: theorems for all distributions need it."""
+        return False
+
+    @member
+    def per_triangle(self) -> int:
+        """Above 1, ``complete`` is about triangles: each is a union of so many sets that have such functions."""
+        return 1
+
+    @member
+    def most_rows(self) -> int:
+        """The most rows of a selection."""
+        return MOST_ROWS
+
 
 @dataclass(frozen=True)
-class HalfPlanes(CutFamily):
+class HalfPlanes(CutFamily, Planar, Following):
     """The halfplanes y - s x >= t and x - s y >= t, |s| <= 1, and their complements.
 
     d: 1 to 2**64 - 1; rows are whole numbers ``[n, 2]`` or, for d >= 2**32, ``uint32[n, 4]``, upper words first: the
@@ -82,7 +95,7 @@ class HalfPlanes(CutFamily):
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
         if not 0 <= checks.number("follow", self.follow) < 1:
             raise InputError("follow", "a number in [0, 1)", repr(self.follow), "for example 0.9")
-        if self.follow and not hasattr(self.measure, "mass"):
+        if self.follow and not implements(self.measure, LineMeasure.mass):
             advice = "use Kinematic(), give the measure its mass, or follow=0"
             raise InputError("follow", "0 for a measure without mass(d)", repr(self.follow), advice)
 
@@ -119,11 +132,7 @@ class HalfPlanes(CutFamily):
 
         NoTheoremError for a measure without ``log_cost_along``. InputError as `size`, and for other rectangles.
         """
-        if not hasattr(self.measure, "log_cost_along"):
-            given = type(self.measure).__name__
-            raise NoTheoremError("margin", "a measure with log_cost_along, such as Kinematic", given, "leave it out")
-        measure: Any = self.measure
-        return min(self.size, exp(measure.log_cost_along(self.d, width, length)) / (1 - self.follow))
+        return min(self.size, exp(self.measure.log_cost_along(self.d, width, length)) / (1 - self.follow))
 
     @property
     def grid(self) -> Grid:
@@ -215,6 +224,6 @@ class HalfPlanes(CutFamily):
         scale = 2.0**-self.grid.bits
         slope = on_host(h.theta)[..., 0].astype(np.float64) * scale
         t = on_host(h.t).astype(np.float64) * scale
-        one, flat = np.ones_like(t), np.asarray(h.chart) == 0
+        ones, flat = np.ones_like(t), np.asarray(h.chart) == 0
         sign = np.where(np.asarray(h.above), 1.0, -1.0)
-        return sign[..., None] * np.stack([np.where(flat, -slope, one), np.where(flat, one, -slope), t], axis=-1)
+        return sign[..., None] * np.stack([np.where(flat, -slope, ones), np.where(flat, ones, -slope), t], axis=-1)

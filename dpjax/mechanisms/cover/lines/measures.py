@@ -6,9 +6,10 @@ evaluated at these multiples and not integrated, so cells of any size have exact
 a cell keeps on this lattice, and the costs: docs/proofs/lines.md.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from math import floor, log, pi, sqrt, tan
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +18,7 @@ from jax import Array
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.integers import constant, maximum, minimum, where
+from dpjax.core.members import Base, missing
 from dpjax.mechanisms.cover.lines.cuts import Cells, Support
 
 _FINER = 6
@@ -63,26 +65,41 @@ class Grid:
         return self.d << (self.bits + 1)
 
 
-class LineMeasure(Protocol):
-    """A frozen dataclass; see `cuts.Cuts` for the meaning of the methods. Slopes are ``integers[1]``."""
+class LineMeasure(Base):
+    """Base class of measures of lines: a frozen dataclass; see `cuts.Cuts` for the meaning of the methods. Slopes are
+    ``integers[1]``."""
 
+    @abstractmethod
     def log_cost(self, d: int) -> float:
         """An upper bound of ln(mu(H) / mu(C)) for every class C of halfplanes that cut {0, ..., d}^2 in one way.
 
         It holds on every lattice that is `Grid.exact`. NoTheoremError if the measure has no such bound.
         """
 
+    @abstractmethod
     def step(self, grid: Grid) -> int:
         """t is a multiple of 2**step."""
 
+    @abstractmethod
     def cells(self, grid: Grid, slabs: int) -> Cells:
         """A partition of the slopes, on the host."""
 
+    @abstractmethod
     def log_density(self, grid: Grid, chart: Array, slope: Any) -> Array:
         """``float64[]`` at a slope, not larger at a steeper slope of the chart: the sampler's bounds rely on it."""
 
+    @abstractmethod
     def support(self, grid: Grid, chart: Array, low: Any, high: Any) -> Support:
         """The values of t reached from the slopes of a cell."""
+
+    def mass(self, d: int) -> float:
+        """The measure of all lines with one sign: a family can favor lines only with it. Optional."""
+        raise missing("measure", self, LineMeasure.mass, "take Kinematic, or give the measure its mass")
+
+    def log_cost_along(self, d: int, width: float, length: float) -> float:
+        """An upper bound of ln(mu(H) / mu(the lines along a rectangle)); NoTheoremError without one."""
+        given = type(self).__name__
+        raise NoTheoremError("margin", "a measure with log_cost_along, such as Kinematic", given, "leave it out")
 
 
 def _array(values: list[int], words: int) -> np.ndarray:
@@ -90,8 +107,8 @@ def _array(values: list[int], words: int) -> np.ndarray:
 
 
 def _uniform_edges(grid: Grid, slabs: int) -> np.ndarray:
-    one = 1 << grid.bits
-    return _array([one * (2 * i - slabs) // slabs for i in range(slabs + 1)], grid.words)
+    unit = 1 << grid.bits
+    return _array([unit * (2 * i - slabs) // slabs for i in range(slabs + 1)], grid.words)
 
 
 def _cells(grid: Grid, parts: list[tuple[int, np.ndarray]]) -> Cells:
@@ -103,7 +120,7 @@ def _cells(grid: Grid, parts: list[tuple[int, np.ndarray]]) -> Cells:
 
 
 @dataclass(frozen=True)
-class Kinematic:
+class Kinematic(LineMeasure):
     """dphi drho, the only measure invariant under rotation and translation up to a factor: (1 + s^2)^(-3/2) ds dt.
 
     It covers the lines with t in [-(1 + margin) d, (2 + margin) d] in a chart, including all that meet the square.
@@ -168,7 +185,7 @@ class Kinematic:
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(LineMeasure):
     """Lebesgue measure on the dual points (a, b) in [-2 d^2, 2 d^2]^2, the lines y = a x + b.
 
     Chart 1 has |a| > 1 with s = 1 / a and t = -b / a: density |s|^-3 and |t| <= 2 d^2 |s|. A halfplane that a cell of
@@ -193,10 +210,10 @@ class Box:
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
         """Uniform slabs in chart 0; in chart 1 the same width, but a ratio of at most sqrt(2) below s = 3/width."""
-        one, least = 1 << grid.bits, self._least(grid)
-        edges = [one]
+        unit, least = 1 << grid.bits, self._least(grid)
+        edges = [unit]
         while edges[-1] > least:
-            wide = max(edges[-1] - max(2 * one // slabs, 1), floor(edges[-1] * sqrt(0.5)))
+            wide = max(edges[-1] - max(2 * unit // slabs, 1), floor(edges[-1] * sqrt(0.5)))
             edges.append(max(least, min(wide, edges[-1] - 1)))
         steep = _array(edges[::-1], grid.words)
         return _cells(grid, [(0, _uniform_edges(grid, slabs)), (1, steep), (1, 1 - steep[::-1])])
@@ -225,7 +242,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Net:
+class Net(LineMeasure):
     """A finite set: ``directions`` equally spaced in angle, and t at multiples of a power of two, at least ``offsets``.
 
     Utility only for data that are smooth at this resolution; the cheapest base measure, ln(4 directions offsets) nats.
@@ -252,14 +269,14 @@ class Net:
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
         """One cell per direction; ``slabs`` is ignored."""
-        one = 1 << grid.bits
+        unit = 1 << grid.bits
         charts, slopes = [], []
         for i in range(self.directions):
             angle = -pi / 4 + pi * (i + 0.5) / self.directions  # of the line against the axis of chart 0
             steep = angle > pi / 4
             s = tan(pi / 2 - angle) if steep else tan(angle)
             charts.append(int(steep))
-            slopes.append(round(s * one))
+            slopes.append(round(s * unit))
         low = _array(slopes, grid.words)[:, None]
         return Cells(np.array(charts, np.int32), low, low + 1, grid.words)
 

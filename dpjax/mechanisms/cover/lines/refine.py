@@ -120,7 +120,7 @@ def bound_between(
             some_above = some_above | (value > doubled[-1] >> 1)
             some_below = some_below | (value < (doubled[-1] + 1) >> 1)
         above, below = (jnp.sum(jnp.where(some, weight, 0)) for some in (some_above, some_below))
-        return jax.tree.map(lambda column, one: column.at[place].set(one), found, (above, below, stack(doubled)))
+        return jax.tree.map(lambda column, entry: column.at[place].set(entry), found, (above, below, stack(doubled)))
 
     size = pairs.shape[0]
     nothing = jax.tree.map(lambda part: jnp.zeros((size, len(corners)), part.dtype), reach.low)

@@ -80,9 +80,9 @@ def clipped(corners: Array, gone: Array, before: Any, d: int) -> Array:
     place = jnp.cumsum(kept.astype(jnp.int32)) - 1
     room = corners.shape[0]
     points = jnp.stack([corners, point], axis=1).reshape(-1, 2)
-    found = jnp.zeros_like(corners).at[jnp.where(kept, place, room)].set(points, mode="drop")
+    polygon = jnp.zeros_like(corners).at[jnp.where(kept, place, room)].set(points, mode="drop")
     full = jnp.arange(room, dtype=jnp.int32) <= place[-1]
-    return jnp.where(jnp.all(gone), corners, jnp.where(full[:, None], found, found[:1]))
+    return jnp.where(jnp.all(gone), corners, jnp.where(full[:, None], polygon, polygon[:1]))
 
 
 def around(corners: Array) -> Array:

@@ -25,6 +25,7 @@ from dpjax.core.integers import integers, maximum, stack, where, words_of
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law
+from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
 from dpjax.mechanisms.cover.lines.envelope import envelope, slackened
 from dpjax.mechanisms.cover.lines.refine import Walls, moving_bound
@@ -48,7 +49,7 @@ class Performance:
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
 
 
-class CutFamily:
+class CutFamily(Family):
     """Makes families of cuts a `mechanisms.cover.Family`: a subclass implements `Cuts` and has the three sizes."""
 
     bins: int
@@ -219,9 +220,9 @@ def _split(table: _Table, cell: Array, exact: Array, bound: Callable[[Any, Any],
     lows, highs = stack([low, middle]), stack([where(longest, middle, high), high])
     single = jnp.all(high - low == 1)
     split = (table.used < table.bound.shape[0]) & ~single
-    found = jax.lax.map(lambda part: bound(*part), (lows, highs))
-    found = jnp.minimum(found, table.bound[cell])
-    own = jnp.where(single, exact, jnp.where(split, found[0], table.bound[cell]))
+    bounds = jax.lax.map(lambda part: bound(*part), (lows, highs))
+    bounds = jnp.minimum(bounds, table.bound[cell])
+    at_cell = jnp.where(single, exact, jnp.where(split, bounds[0], table.bound[cell]))
     spot = jnp.minimum(table.used, table.bound.shape[0] - 1)
 
     def put(column: Array, new: Array, old: Array) -> Array:
@@ -231,6 +232,6 @@ def _split(table: _Table, cell: Array, exact: Array, bound: Callable[[Any, Any],
         put(table.chart, chart, chart),
         jax.tree.map(put, table.low, lows[1], low),
         jax.tree.map(put, table.high, high, where(split, highs[0], high)),
-        put(table.bound, found[1], own),
+        put(table.bound, bounds[1], at_cell),
         table.used + split.astype(jnp.int32),
     )

@@ -9,7 +9,7 @@ from jax import Array
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cut
-from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw
@@ -21,7 +21,7 @@ _OF_LINES = 189.75
 
 
 @dataclass(frozen=True)
-class SlabWedges:
+class SlabWedges(Planar):
     """{(x, y): a <= x <= b, above a line, below a line}: whole a <= b, and any two lines that are not vertical.
 
     The base measure has uniform pairs (a, b) in {0, ..., d}, and independent lines from `measures.Kinematic` without

@@ -11,7 +11,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
-from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS, packed
 from dpjax.mechanisms.cover.triangles.rectangles import Rectangles
@@ -29,7 +29,7 @@ class Twice:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Pieces(Planar):
     """`Triangles`, and `Rectangles` with twice as many directions and 3/2 as many bins; half of the measure for each.
 
     The triangles are there for the theorem, at the price of ln 2 nats; the rectangles cost less and fit more.
@@ -94,7 +94,7 @@ class Pieces:
             )
             is_triangle = number < tables[0].shape[0]
             padded = jax.tree.map(lambda part: jnp.concatenate([part, part[-1:]]), triangle)
-            return jax.tree.map(lambda one, two: jnp.where(is_triangle, one, two), padded, rectangle)
+            return jax.tree.map(lambda tri, rect: jnp.where(is_triangle, tri, rect), padded, rectangle)
 
     def hits(self, h: Cut, x: Array | Twice) -> Array:
         """Which rows are in all halfplanes of a piece, ``bool[n]``, by integer arithmetic."""

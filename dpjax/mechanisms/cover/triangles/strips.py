@@ -1,6 +1,6 @@
 """Rows in strips between parallel lines, and the selection of functions that keep a range of strips per direction."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from dpjax.core.draws import asked
 from dpjax.core.integers import integers
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, affine, cut_hits
-from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.lines.measures import Net
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS, log_sum, packed
@@ -32,7 +32,7 @@ class Binned:
 
 
 @dataclass(frozen=True)
-class Strips(ABC):
+class Strips(Planar):
     """Base of families of convex pieces whose edges are from a finite set of lines.
 
     Lines have one of ``directions`` slopes, equally spaced in angle, and cut the square into ``bins`` strips of equal
@@ -155,8 +155,8 @@ class Strips(ABC):
             score = score.capped(LARGEST)
             totals = self.totals(rows, weight, score)
             group = jnp.asarray(self.groups())[jnp.maximum(Categorical(totals).sample(of_lines), 0)]
-            own = Categorical(self.log_weights(rows, weight, score, group))
-            return self.piece(group, jnp.maximum(own.sample(of_sides), 0))
+            law = Categorical(self.log_weights(rows, weight, score, group))
+            return self.piece(group, jnp.maximum(law.sample(of_sides), 0))
 
     def hits(self, h: Cut, x: Array | Binned) -> Array:
         """Which rows are in all halfplanes of a piece, ``bool[n]``, by integer arithmetic."""
