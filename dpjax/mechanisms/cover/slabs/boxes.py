@@ -77,14 +77,14 @@ class Boxes:
         return replace(self, high=where(here, middle, self.high)), replace(self, low=where(here, middle, self.low))
 
     def log_points(self) -> Array:
-        """The log of the number of lattice points of one box, ``float64[]``."""
-        return jnp.sum(jnp.log((self.high - self.low).astype(jnp.float64)))
+        """The log of the number of lattice points of each box, ``float64[...]``."""
+        return jnp.sum(jnp.log((self.high - self.low).astype(jnp.float64)), axis=(-2, -1))
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Bound:
-    """log: ``float64[]``, more than the `weight` of each point of a box, also with the rounding of both.
+    """log: ``float64[]``, of density times the sum over (a, b): that of a box of one point, or a bound for all points.
 
     axis: ``int32[]`` and middle: ``integers[]``, where to split the box: low < middle < high for more than one point.
     """
@@ -150,31 +150,35 @@ def _between(grid: Grid, scene: Scene, box: Boxes) -> tuple[tuple[_Sides, _Sides
     return (lower, upper), (node.first <= x) & (x <= node.last) & ~(lower.outside | upper.outside)
 
 
-def pair_sums(grid: Grid, scene: Scene, box: Boxes) -> Sums:
-    """`pairs.sums` at least as large as those of each point of a box: the exact ones of a box of one point."""
-    return _pair_sums(scene, box, *_between(grid, scene, box))
+def weighed(grid: Grid, scene: Scene, box: Boxes) -> tuple[Bound, Sums]:
+    """The log of density times the sum over (a, b), in O(n) steps: exact for a box of one point.
 
-
-def _pair_sums(scene: Scene, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> Sums:
-    """Of the targets that may be in a wedge, and of the others that surely are, as far as the lines decide."""
-    widths = jax.tree.map(lambda part: part[box.node], scene.widths)
-    surely = sides[0].inside & sides[1].inside
-    return sums(widths, may & scene.rows.target, may & surely & scene.rows.other, scene.score)
-
-
-def weight(grid: Grid, scene: Scene, box: Boxes) -> Array:
-    """The log of density times the sum over (a, b) of a box of one point, ``float64[]``."""
-    return pair_sums(grid, scene, box).log_total(scene.score.coefficient) + log_peak(grid, box)
-
-
-def bound(grid: Grid, scene: Scene, box: Boxes) -> Bound:
-    """The bound of one box. It takes O(n) steps."""
+    For others it is at least that of each point, but for rounding: it counts the targets that may be in a wedge, and
+    the others that surely are, as far as the lines decide. -inf without a point of the base measure.
+    """
     sides, may = _between(grid, scene, box)
-    log = _pair_sums(scene, box, sides, may).log_total(scene.score.coefficient) + log_peak(grid, box)
-    some = (log > -jnp.inf) & _meets(grid, scene, box)
-    log = jnp.where(some, slackened(jnp.where(some, log, 0.0)) + scene.rounding, -jnp.inf)
-    real = scene.rows.target | scene.rows.other
-    return Bound(log, *_split(grid, box, sides, may & real))
+    widths = jax.tree.map(lambda part: part[box.node], scene.widths)
+    rows, surely = scene.rows, sides[0].inside & sides[1].inside
+    made = sums(widths, may & rows.target, may & surely & rows.other, scene.score)
+    log = made.log_total(scene.score.coefficient) + log_peak(grid, box)
+    log = jnp.where(_meets(grid, scene, box), log, -jnp.inf)
+    return Bound(log, *_split(grid, box, sides, may & (rows.target | rows.other))), made
+
+
+def root_logs(grid: Grid, scene: Scene, roots: Boxes) -> Array:
+    """Upper bounds for the boxes of all lines, ``float64[9 nodes]``: as if all targets of a node were in each slab."""
+    rows, nodes, score = scene.rows, scene.nodes, scene.score
+    x = rows.points[:1]
+    within = (nodes.first[:, None] <= x) & (x <= nodes.last[:, None]) & rows.target[None]
+    best = jnp.minimum(jnp.sum(within, axis=1, dtype=jnp.int32).astype(jnp.float64) - score.share, 0.0)
+    log = (nodes.log_pairs() + score.coefficient * best)[roots.node] + jax.vmap(lambda box: log_peak(grid, box))(roots)
+    return above(scene, log)
+
+
+def above(scene: Scene, log: Array) -> Array:
+    """A number that is above the log of `weighed` also with the rounding of that of any of its points."""
+    some = log > -jnp.inf
+    return jnp.where(some, slackened(jnp.where(some, log, 0.0)) + scene.rounding, -jnp.inf)
 
 
 def log_peak(grid: Grid, box: Boxes) -> Array:
@@ -192,13 +196,8 @@ def unsheared(grid: Grid, scene: Scene, box: Boxes, at: Any) -> Any:
     return at[:, 1] - at[:, 0] * _unsigned(pivot, grid.words)
 
 
-def on_grid(grid: Grid, t: Any) -> Array:
-    """Whether the base measure has the lines of both t, ``bool[]``."""
-    return jnp.all((t >= grid.first) & (t <= grid.last + 1))
-
-
 def _meets(grid: Grid, scene: Scene, box: Boxes) -> Array:
-    """Whether some point of the box may be `on_grid`."""
+    """Whether the base measure may have some point of the box; of a box of one point, whether it has it."""
     pivot = _unsigned(scene.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]], grid.words)
     ends = [side * pivot for side in (box.low[:, 0], box.high[:, 0] - 1)]
     swapped = ends[1] < ends[0]

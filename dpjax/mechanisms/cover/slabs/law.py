@@ -46,7 +46,7 @@ class WedgeLaw(Law):
     @drawn
     def sample(self, key: Array) -> Cut:
         """One wedge, four cuts."""
-        return select_wedge(self.family, key, self.x, self.target, self.other, self.score)[0]
+        return select_wedge(self.family, key, self.x, self.target, self.other, self.score).cut
 
     def log_weight(self, outcome: Cut) -> Array:
         """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a wedge of the family."""
@@ -80,7 +80,7 @@ class WedgeLaw(Law):
     def _listed(self, limit: int) -> Cut | None:
         grid, d = self.family.grid, self.family.d
         slopes, heights = 4 << grid.bits, 3 * (d << grid.bits) + 2
-        if (slopes * heights) ** 2 * (d + 1) * (d + 2) // 2 > limit:
+        if self.family.pieces is not None or (slopes * heights) ** 2 * (d + 1) * (d + 2) // 2 > limit:
             return None
         with jax.enable_x64(True):
             return listed_wedges(self.family)

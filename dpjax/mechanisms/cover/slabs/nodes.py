@@ -58,6 +58,13 @@ class Nodes:
             exists = jnp.tile(made.exists & ~made.leaf, 2)
         return jax.tree.map(lambda *parts: jnp.concatenate(parts), *levels)
 
+    def log_pairs(self) -> Array:
+        """The log of the number of pairs (a, b) of each node, ``float64[k]``; -inf for a node that does not exist."""
+        a, b = _length(self.first, self.middle), _length(self.middle + 1, self.last)
+        both = _length(self.first, self.last)
+        count = jnp.where(self.leaf, 0.5 * both * (both + 1), a * b)
+        return jnp.where(self.exists, jnp.log(jnp.where(self.exists, count, 1.0)), -jnp.inf)
+
     def at(self, place: Array) -> "Nodes":
         """One node, or several."""
         return jax.tree.map(lambda part: part[place], self)

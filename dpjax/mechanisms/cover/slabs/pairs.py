@@ -92,7 +92,7 @@ def sums(widths: Widths, target: Array, other: Array, score: Score) -> Sums:
 
 def draw_pair(key: Array, rows: Ordered, node: Nodes, made: Sums, score: Score) -> tuple[Array, Array]:
     """One pair (a, b) of a node from its law, ``uint64[]`` each."""
-    of_kind, of_gap, of_a, of_b = jax.random.split(key, 4)
+    of_kind, of_gap, of_ends = jax.random.split(key, 3)
     spans = Spans.of(rows, node)
     count = made.near.shape[0]
     place = jnp.arange(count, dtype=jnp.int32)
@@ -107,26 +107,16 @@ def draw_pair(key: Array, rows: Ordered, node: Nodes, made: Sums, score: Score) 
     logs = jnp.log(jnp.maximum((spans.last_a - spans.first_a).astype(jnp.float64) + 1.0, 1.0))
     logs = jnp.where(inside, logs + jnp.where(kind == 0, by_targets, by_others), -jnp.inf)
     start = jnp.where(kind == 2, gap, jnp.maximum(Categorical(logs).sample(of_gap), 0))
-    own, other = jax.tree.map(lambda part: part[start], spans), jax.tree.map(lambda part: part[gap], spans)
-    a = own.first_a + _within(of_a, own.last_a - own.first_a)
-    b = other.first_b + _within(of_b, other.last_b - other.first_b)
-    low, high = _ascending(of_a, of_b, own.last_b - own.first_a)
-    together = node.leaf & (kind == 2)
-    return jnp.where(together, own.first_a + low, a), jnp.where(together, own.first_a + high, b)
-
-
-def _within(key: Array, last: Array) -> Array:
-    """Uniform in {0, ..., last}, ``uint64[]``, for any last."""
-    return below(key, widened(last, 2) + 1).astype(jnp.uint64)
-
-
-def _ascending(of_first: Array, of_second: Array, last: Array) -> tuple[Array, Array]:
-    """A uniform pair i <= j of {0, ..., last}: each one belongs to two cells of a table of last + 2 and last + 1."""
-    first = below(of_first, widened(last, 2) + 2)
-    second = below(of_second, widened(last, 2) + 1)
+    from_, to = jax.tree.map(lambda part: part[start], spans), jax.tree.map(lambda part: part[gap], spans)
+    last_a, last_b = from_.last_a - from_.first_a, to.last_b - to.first_b
+    # in one gap of a leaf: a uniform pair i <= j belongs to two cells of a table of last + 2 and last + 1
+    last = from_.last_b - from_.first_a
+    sizes = widened(jnp.stack([last_a, last_b, last, last]), 2) + widened(jnp.array([1, 1, 2, 1], jnp.uint64), 2)
+    a, b, first, second = below(of_ends, sizes).astype(jnp.uint64)
     up = first <= second
-    i, j = first.astype(jnp.uint64), second.astype(jnp.uint64)
-    return jnp.where(up, i, j), jnp.where(up, j, i - 1)
+    low, high = jnp.where(up, first, second), jnp.where(up, second, first - 1)
+    together = node.leaf & (kind == 2)
+    return from_.first_a + jnp.where(together, low, a), jnp.where(together, from_.first_a + high, to.first_b + b)
 
 
 def _logs(weights: Array) -> Array:

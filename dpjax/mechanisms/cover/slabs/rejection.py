@@ -1,12 +1,16 @@
 """Draws two lines with density proportional to mu times the sum over (a, b), exactly, for any database.
 
 A step draws boxes by their bounds and a uniform point in each, and accepts a point with probability weight / bound. The
-first accepted point of a step has the right law, whatever the boxes are. After a step without one the heaviest boxes
-are split. When the table of boxes is full, steps go on with the boxes that it has: the loop ends only with an
-acceptance. The number of steps depends on the data: the privacy guarantee does not cover the time of a draw.
+first accepted point of a step has the right law, whatever the boxes are. In the same pass over the rows the heaviest
+boxes are halved, for the next step. When the table of boxes is full, steps go on with the boxes that it has: the loop
+ends only with an acceptance. The number of steps depends on the data: the privacy guarantee does not cover the time of
+a draw.
+
+Another family of a known weight may have a part of the measure: its place among the boxes is one that always accepts.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +23,8 @@ from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.lines.sweep import below
-from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Scene, bound, on_grid, unsheared, weight
+from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Scene, above, root_logs, weighed
+from dpjax.mechanisms.cover.slabs.pairs import Sums
 
 _KINDS = 9
 
@@ -61,80 +66,116 @@ class Table:
     used: Array
 
     @staticmethod
-    def of(grid: Grid, scene: Scene, sizes: Sizes) -> "Table":
-        """The boxes of all lines for each node."""
+    def of(grid: Grid, scene: Scene, size: int) -> "Table":
+        """The boxes of all lines for each node; a slope of each is halved first."""
         roots = Boxes.roots(grid, scene.nodes)
         count = roots.node.shape[0]
-        grouped = jax.tree.map(lambda part: part.reshape(-1, _KINDS, *part.shape[1:]), roots)
-        bounds = jax.lax.map(lambda some: jax.vmap(lambda box: bound(grid, scene, box))(some), grouped)
-        bounds = jax.tree.map(lambda part: part.reshape(count, *part.shape[2:]), bounds)
+        middle = roots.low[:, 0, 0] + ((roots.high - roots.low)[:, 0, 0] >> 1)
+        bounds = Bound(root_logs(grid, scene, roots), jnp.zeros(count, jnp.int32), middle)
 
         def padded(part: Array) -> Array:
-            return jnp.pad(part, [(0, sizes.boxes - count), *[(0, 0)] * (part.ndim - 1)])
+            return jnp.pad(part, [(0, size - count), *[(0, 0)] * (part.ndim - 1)])
 
-        log_weight = bounds.log + jax.vmap(Boxes.log_points)(roots)
-        empty = jnp.full(sizes.boxes - count, -jnp.inf)
+        log_weight = jnp.concatenate([bounds.log + roots.log_points(), jnp.full(size - count, -jnp.inf)])
         roots, bounds = jax.tree.map(padded, (roots, bounds))
-        return Table(roots, bounds, jnp.concatenate([log_weight, empty]), jnp.int32(count))
+        return Table(roots, bounds, log_weight, jnp.int32(count))
 
-    def split(self, grid: Grid, scene: Scene, batch: int) -> "Table":
-        """The table in which the ``batch`` heaviest boxes are halved, as far as there is room."""
-        _, place = jax.lax.top_k(self.log_weight, batch)
+    def halves(self, batch: int) -> "Halves":
+        """Those of the ``batch`` heaviest boxes that have more than one point, as far as there is room."""
+        many = self.bound.middle > _along(self.boxes.low, self.bound.axis)
+        _, place = jax.lax.top_k(jnp.where(many, self.log_weight, -jnp.inf), batch)
         place = place.astype(jnp.int32)
-        box, had = jax.tree.map(lambda part: part[place], (self.boxes, self.bound))
-        axes = jax.vmap(lambda part, axis: jax.tree.map(lambda leaf: leaf.reshape(4)[axis], part))
-        low, high = axes(box.low, had.axis), axes(box.high, had.axis)
-        can = (low < had.middle) & (had.middle < high) & (self.log_weight[place] > -jnp.inf)
+        box, had, log_weight = jax.tree.map(lambda part: part[place], (self.boxes, self.bound, self.log_weight))
+        can = (had.middle < _along(box.high, had.axis)) & many[place] & (log_weight > -jnp.inf)
         spot = self.used + jnp.cumsum(can.astype(jnp.int32)) - 1
         full = self.log_weight.shape[0]
         can = can & (spot < full)
         parts = jax.vmap(Boxes.halves)(box, had.axis, had.middle)
-        parts = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), *parts)
-        made = jax.vmap(lambda part: bound(grid, scene, part))(parts)
-        made = Bound(jnp.minimum(made.log, jnp.tile(had.log, 2)), made.axis, made.middle)
-        log_weight = made.log + jax.vmap(Boxes.log_points)(parts)
+        parts = jax.tree.map(lambda low, high: jnp.concatenate([low, high]), *parts)
         where = jnp.concatenate([jnp.where(can, place, full), jnp.where(can, spot, full)])
+        return Halves(parts, jnp.tile(had.log, 2), where, jnp.sum(can, dtype=jnp.int32))
+
+    def split(self, halves: "Halves", made: Bound) -> "Table":
+        """The table with halves in place of their boxes; ``made``: their bounds, which those of the boxes limit."""
+        made = Bound(jnp.minimum(made.log, halves.log), made.axis, made.middle)
 
         def put(column: Array, new: Array) -> Array:
-            return column.at[where].set(new, mode="drop")
+            return column.at[halves.where].set(new, mode="drop")
 
         columns = self.boxes, self.bound, self.log_weight
-        columns = jax.tree.map(put, columns, (parts, made, log_weight))
-        return Table(*columns, self.used + jnp.sum(can, dtype=jnp.int32))
+        columns = jax.tree.map(put, columns, (halves.boxes, made, made.log + halves.boxes.log_points()))
+        return Table(*columns, self.used + halves.more)
+
+
+class Halves(NamedTuple):
+    """Halves of some boxes of a table, the bounds of these, the places of the halves, and how many are new."""
+
+    boxes: Boxes
+    log: Array
+    where: Array
+    more: Array
+
+
+def _along(ends: Any, axis: Array) -> Any:
+    """Of ``integers[..., 2, 2]`` those of an axis, ``int32[...]``."""
+    return jax.tree.map(
+        lambda part: jnp.take_along_axis(part.reshape(*axis.shape, 4), axis[..., None], -1)[..., 0], ends
+    )
+
+
+class Drawn(NamedTuple):
+    """What a draw ends with.
+
+    point: a box of one point. sums: its own. other: ``bool[]``, whether the other family's turn came instead.
+    steps, boxes: ``int32[]``, how many there were.
+    """
+
+    point: Boxes
+    sums: Sums
+    other: Array
+    steps: Array
+    boxes: Array
 
 
 class _State(NamedTuple):
     key: Array
     table: Table
-    found: Boxes  # a box of one point
+    drawn: Drawn
     done: Array
-    steps: Array
 
 
-def draw_lines(key: Array, grid: Grid, scene: Scene, sizes: Sizes) -> tuple[Boxes, Array, Array]:
-    """A box of one point from the law of both lines and the node; the numbers of steps and of boxes, ``int32[]``."""
+def draw_lines(key: Array, grid: Grid, scene: Scene, sizes: Sizes, log_other: Array) -> Drawn:
+    """Both lines and the node from their law; log_other: ``float64[]``, the log-weight of another family, or -inf."""
 
-    def attempt(scene: Scene, state: _State) -> _State:
+    def attempt(given: tuple[Scene, Array], state: _State) -> _State:
+        scene, log_other = given
         key, of_box, of_point, of_coin = jax.random.split(state.key, 4)
-        table = state.table
-        law = Categorical(table.log_weight)
-        place = jnp.maximum(jax.vmap(law.sample)(jax.random.split(of_box, sizes.batch)), 0)
-        box, logs = jax.tree.map(lambda part: part[place], (table.boxes, table.bound.log))
-        at = box.low + below(of_point, box.high - box.low)
-        points = Boxes.point(box.node, box.kind, at)
-        exact = jax.vmap(lambda point: weight(grid, scene, point))(points)
-        t = jax.vmap(lambda point: unsheared(grid, scene, point, point.low))(points)
-        coin = jnp.log(random.uniform(of_coin, (sizes.batch,), jnp.float64))
-        accepted = (coin <= exact - logs) & jax.vmap(lambda one: on_grid(grid, one))(t)
+        table, count = state.table, sizes.batch
+        law = Categorical(jnp.concatenate([table.log_weight, log_other[None]]))
+        place = jax.vmap(law.sample)(jax.random.split(of_box, count))
+        other = place == sizes.boxes
+        box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound.log))
+        points = Boxes.point(box.node, box.kind, box.low + below(of_point, box.high - box.low))
+        halves = table.halves(count)
+        both = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), points, halves.boxes)
+        made, sums = jax.vmap(lambda box: weighed(grid, scene, box))(both)
+        coin = jnp.log(random.uniform(of_coin, (count,), jnp.float64))
+        accepted = other | ((place >= 0) & (coin <= made.log[:count] - logs))
         first = jax.lax.argmax(accepted, 0, jnp.int32)
-        found = jax.tree.map(lambda part: part[first], points)
-        return _State(key, table, found, jnp.any(accepted), state.steps + 1)
+        bounds = jax.tree.map(lambda part: part[count:], made)
+        table = table.split(halves, Bound(above(scene, bounds.log), bounds.axis, bounds.middle))
+        point, sums = jax.tree.map(lambda part: part[first], (points, sums))
+        found = Drawn(point, sums, other[first], state.drawn.steps + 1, state.table.used)
+        return _State(key, table, found, jnp.any(accepted))
 
-    def improve(scene: Scene, state: _State) -> _State:
-        return state._replace(table=state.table.split(grid, scene, sizes.batch))
+    def improve(given: tuple[Scene, Array], state: _State) -> _State:
+        return state
 
-    table = Table.of(grid, scene, sizes)
-    nothing = jax.tree.map(lambda part: part[0], table.boxes)
-    start = _State(key, table, nothing, jnp.bool_(False), jnp.int32(0))
-    end: Any = retry(attempt, improve, lambda state: state.done, scene, start)
-    return end.found, end.steps, end.table.used
+    table = Table.of(grid, scene, sizes.boxes)
+    some = jax.tree.map(lambda part: part[0], table.boxes)
+    nothing = jax.tree.map(
+        lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(partial(weighed, grid), scene, some)[1]
+    )
+    start = _State(key, table, Drawn(some, nothing, jnp.bool_(False), jnp.int32(0), table.used), jnp.bool_(False))
+    end: Any = retry(attempt, improve, lambda state: state.done, (scene, log_other), start)
+    return end.drawn

@@ -1,6 +1,6 @@
-"""The selection of one slab wedge: two lines by rejection, then a and b from their exact law."""
+"""The selection of one slab wedge: two lines by rejection, then a and b from their exact law; or of another piece."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,28 +10,43 @@ from dpjax.core.integers import concatenate, constant, stack, widened
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Scene, pair_sums, unsheared
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Scene, unsheared
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import draw_pair, reachable
 from dpjax.mechanisms.cover.slabs.rejection import draw_lines
 
 
-def select_wedge(
-    family: Any, key: Array, x: Array, target: Array, other: Array, score: Score
-) -> tuple[Cut, Array, Array]:
-    """One wedge with density proportional to mu(h) exp(coefficient q(h)); the numbers of steps and of boxes."""
-    of_lines, of_pair = jax.random.split(key)
+class Selected(NamedTuple):
+    """Cuts, each leaf with a leading axis of 4; whether they are one of the pieces; the numbers of steps and boxes."""
+
+    cut: Cut
+    piece: Array
+    steps: Array
+    boxes: Array
+
+
+def select_wedge(family: Any, key: Array, x: Array, target: Array, other: Array, score: Score) -> Selected:
+    """One wedge of a `wedges.SlabWedges`, or one of its pieces, with density proportional to mu(h) exp(c q(h))."""
+    of_lines, of_pair, of_piece = jax.random.split(key, 3)
     with jax.enable_x64(True):
-        grid = family.grid
+        grid, pieces = family.grid, family.pieces
         rows = Ordered.of(_points(family, x), target, other)
         score = reachable(score.capped(LARGEST), rows)
         nodes = Nodes.of(rows, family.d, family.sizes.depth)
         scene = Scene.of(rows, nodes, score)
-        found, steps, boxes = draw_lines(of_lines, grid, scene, family.sizes)
-        a, b = draw_pair(of_pair, rows, nodes.at(found.node), pair_sums(grid, scene, found), score)
-        lines = found.low[:, 0] << grid.dropped, unsheared(grid, scene, found, found.low) << grid.dropped
-        return of_parts(family.planes.grid, found.kind, *lines, a, b), steps, boxes
+        log_pieces = jnp.float64(-jnp.inf)
+        if pieces is not None:
+            log_pieces = family.log_measure + pieces.log_total(x, target, other, score)
+        drawn = draw_lines(of_lines, grid, scene, family.sizes, log_pieces)
+        a, b = draw_pair(of_pair, rows, nodes.at(drawn.point.node), drawn.sums, score)
+        at = drawn.point.low
+        lines = at[:, 0] << grid.dropped, unsheared(grid, scene, drawn.point, at) << grid.dropped
+        cut = of_parts(family.planes.grid, drawn.point.kind, *lines, a, b)
+        if pieces is not None:
+            piece = pieces.select(of_piece, x, target, other, score)
+            cut = jax.tree.map(lambda one, two: jnp.where(drawn.other, one, two), piece, cut)
+        return Selected(cut, drawn.other, drawn.steps, drawn.boxes)
 
 
 def of_parts(grid: Grid, kind: Array, slope: Any, t: Any, a: Array, b: Array) -> Cut:

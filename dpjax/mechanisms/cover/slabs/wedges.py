@@ -12,8 +12,10 @@ from dpjax.mechanisms.cover.lines.cuts import Cut
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.cover.slabs.boxes import MEASURE
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.strips import all_hit
 
 _USUAL = Sizes()
@@ -28,14 +30,17 @@ class SlabWedges(Planar):
     margin, of which those that a lower line of a wedge may be are one half: each with the side above it.
 
     d: 1 to 2**64 - 1, rows as `HalfPlanes` has them.
+    pieces: another family that has half of the measure, for shapes whose edges are few directions; None for wedges
+      alone.
     bits: slopes and t are multiples of 2**-bits; None for all that the lattice of `HalfPlanes` has. With fewer the
-    family is not ``complete``; on small grids its laws can then be listed.
+      family is not ``complete``; on small grids its laws can then be listed.
     sizes: of the sampler, see `rejection.Sizes`; they change the time of a draw, never its law.
 
     A polygon of e edges is a union of at most e - 1 wedges, a triangle of two.
     """
 
     d: int
+    pieces: Pieces | None = None
     bits: int | None = None
     sizes: Sizes = _USUAL
     edges: ClassVar[int] = 4
@@ -47,6 +52,12 @@ class SlabWedges(Planar):
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)
         checks.whole_or_none("bits", self.bits, 0, self.planes.grid.bits)
+        if self.pieces is not None:
+            checks.instance("pieces", self.pieces, Pieces, "leave it out for wedges alone")
+            if self.pieces.d != self.d:
+                raise InputError(
+                    "pieces", f"pieces on the same grid, d = {self.d}", str(self.pieces.d), "give it the same d"
+                )
 
     @property
     def planes(self) -> HalfPlanes:
@@ -72,9 +83,19 @@ class SlabWedges(Planar):
         """2 ln(189.75 d^4) + ln((d + 1) (d + 2) / 2), the log of `size`.
 
         In one way that a line divides the rows, with the side above it, there is at least 1 / (126.5 * 3 d^4) of all
-        lines with both sides by `Kinematic.log_cost`, and each line is on one of two sides.
+        lines with both sides by `Kinematic.log_cost`, and each line is on one of two sides. Half of the measure: ln 2.
         """
-        return 2 * log(_OF_LINES) + 8 * log(self.d) + log((self.d + 1) * (self.d + 2) / 2)
+        half = 0.0 if self.pieces is None else log(2)
+        return 2 * log(_OF_LINES) + 8 * log(self.d) + log((self.d + 1) * (self.d + 2) / 2) + half
+
+    @property
+    def log_measure(self) -> float:
+        """The log of the measure of all wedges, at most, when a line of slope 0 has 1: that of ``pieces`` beside them.
+
+        The lattice has 2**(2 bits) lines for each unit of `Kinematic.mass`, and a few more on the border.
+        """
+        lines = log(MEASURE.mass(self.d)) + 2 * self.grid.bits * log(2)
+        return 2 * lines + log((self.d + 1) * (self.d + 2) / 2)
 
     @property
     def size(self) -> float:

@@ -13,7 +13,7 @@ from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS, packed
+from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS, log_sum, packed
 from dpjax.mechanisms.cover.triangles.rectangles import Rectangles
 from dpjax.mechanisms.cover.triangles.strips import Binned, Strips, all_hit
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
@@ -95,6 +95,14 @@ class Pieces(Planar):
             is_triangle = number < tables[0].shape[0]
             padded = jax.tree.map(lambda part: jnp.concatenate([part, part[-1:]]), triangle)
             return jax.tree.map(lambda tri, rect: jnp.where(is_triangle, tri, rect), padded, rectangle)
+
+    def log_total(self, x: Array | Twice, target: Array, other: Array, score: Score) -> Array:
+        """The log of the integral of exp(coefficient q) under the measure of total mass 1, ``float64[]``."""
+        with jax.enable_x64(True):
+            weight, score = packed(target, other), score.capped(LARGEST)
+            pairs = zip(self.families(), self.prepare(x).parts, strict=True)
+            totals = [family.totals(rows, weight, score) - log(2 * family.size) for family, rows in pairs]
+            return log_sum(jnp.concatenate(totals))
 
     def hits(self, h: Cut, x: Array | Twice) -> Array:
         """Which rows are in all halfplanes of a piece, ``bool[n]``, by integer arithmetic."""

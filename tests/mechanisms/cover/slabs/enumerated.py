@@ -59,16 +59,18 @@ def law(points, role, share, coefficient, bits=2):
     return low, up, np.exp(logs - total), targets, others, total
 
 
-def sampler():
-    """A jitted (keys, points, role, share, coefficient) -> (patterns of both lines ``[keys, 2]``, a, b, steps)."""
+def sampler(family=None):
+    """A jitted (keys, points, target, other, share, coefficient) -> (patterns of both lines ``[keys, 2]``, ends of the
+    interval, whether it is a piece, steps)."""
+    family = family or FAMILY
 
     def draw(keys, points, target, other, share, coefficient):
         def one(key):
-            cut, steps, boxes = select_wedge(FAMILY, key, points, target, other, Score.of(share, 1, coefficient))
+            cut, piece, steps, _ = select_wedge(family, key, points, target, other, Score.of(share, 1, coefficient))
             parts = [jax.tree.map(lambda part, i=i: part[i], cut) for i in range(4)]
-            kept = jnp.stack([cut_hits(FAMILY.planes, part, points) for part in parts[2:]])
+            kept = jnp.stack([cut_hits(family.planes, part, points) for part in parts[2:]])
             pattern = jnp.sum(jnp.where(kept, 1 << np.arange(ROWS, dtype=np.int32)[None], 0), axis=1)
-            return pattern, jnp.stack([part.t for part in parts[:2]]), steps, boxes
+            return pattern, jnp.stack([part.t for part in parts[:2]]), piece, steps
 
         return jax.vmap(one)(keys)
 
@@ -82,7 +84,7 @@ def draws(run, seed, count, many=512):
     made = []
     for part in range(count // many):
         keys = jax.random.split(jax.random.key(1000 * seed + part), many)
-        pattern, ends, steps, _ = jax.tree.map(np.asarray, run(keys, points, role == 1, role == 2, share, coefficient))
+        pattern, ends, _, steps = jax.tree.map(np.asarray, run(keys, points, role == 1, role == 2, share, coefficient))
         a, b = ((ends[:, i].astype(np.uint64) @ np.array([2**32, 1], np.uint64)) >> np.uint64(57) for i in range(2))
         assert np.isin(pattern[:, 0], low).all() and np.isin(pattern[:, 1], up).all()
         place = np.searchsorted(low, pattern[:, 0]), np.searchsorted(up, pattern[:, 1])

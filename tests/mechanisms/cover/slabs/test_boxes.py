@@ -1,5 +1,6 @@
 """Bounds of boxes: at least the weight of each of their points, which is that of Python's integers; padding; splits."""
 
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 from dpjax.core.integers import encoded, integers, on_host
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Scene, bound, unsheared, weight
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Scene, above, unsheared, weighed
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import reachable
@@ -38,8 +39,9 @@ def values(grid, points, target, other, where, low, high, at):
     roots = jax.tree.map(lambda part: part[where], Boxes.roots(grid, scene.nodes))
     boxes = Boxes(roots.node, roots.kind, low, high)
     inside = Boxes.point(roots.node, roots.kind, at)
-    found = jax.vmap(lambda box: bound(grid, scene, box))(boxes)
-    exact = jax.vmap(lambda box: weight(grid, scene, box))(inside)
+    found, _ = jax.vmap(lambda box: weighed(grid, scene, box))(boxes)
+    found = replace(found, log=above(scene, found.log))
+    exact = jax.vmap(lambda box: weighed(grid, scene, box)[0].log)(inside)
     t = jax.vmap(lambda box: unsheared(grid, scene, box, box.low))(inside)
     return scene.nodes, encoded(roots.low), encoded(roots.high), roots.node, roots.kind, found, exact, encoded(t)
 
@@ -87,12 +89,8 @@ def test_bounds_are_above_exact_weights(d):
         low, high = (on_host(part).astype(object) for part in (low, high))
         nodes, at, gained = jax.tree.map(np.asarray, nodes), low, []
         for step in range(40):
-            at = (
-                low
-                + np.array([int(part * 2**50) for part in rng.random(low.size)]).reshape(low.shape)
-                * (high - low)
-                // 2**50
-            )
+            parts = np.array([int(part * 2**50) for part in rng.random(low.size)]).reshape(low.shape)
+            at = low + parts * (high - low) // 2**50
             words = (integers(part, grid.words) for part in (low, high, at))
             *_, found, exact, t = run(*words)
             t, log, exact = on_host(t), np.asarray(found.log), np.asarray(exact)

@@ -1,6 +1,7 @@
 """The law of a draw of a slab wedge, against enumeration: both lines and the interval; mistakes that this must see."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -8,7 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs import boxes, rejection
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
+from dpjax.mechanisms.cover.triangles.strips import all_hit
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
 spec = importlib.util.spec_from_file_location("enumerated", Path(__file__).with_name("enumerated.py"))
@@ -36,6 +40,37 @@ def compare(stats, run, seed, count):
 def test_the_law_of_a_draw(stats, run):
     for seed in (1, 4, 6, 8, 12, 31):
         compare(stats, run, seed, 2048)
+
+
+def weights_of(pieces, points, role, share, coefficient):
+    """Weights of all pieces, from the definition of the score, under a measure of total mass 1."""
+    weights = []
+    for family in pieces.families():
+        choices = family.size // len(family.groups())
+        cuts = jax.vmap(lambda group: jax.vmap(lambda number: family.piece(group, number))(np.arange(choices)))(
+            jnp.asarray(family.groups())
+        )
+        hit = jax.vmap(jax.vmap(lambda cut: all_hit(family.planes, cut, points)))(cuts)
+        targets, others = ((np.asarray(hit) & (role == one)).sum(-1) for one in (1, 2))
+        weights.append(np.exp(coefficient * np.minimum(targets - max(share, 0), -others)).mean() / 2)
+    return sum(weights)
+
+
+@pytest.mark.statistical
+def test_pieces_have_their_part_of_the_law(stats):
+    pieces = Pieces(enumerated.D, 3, 2)
+    family = replace(enumerated.FAMILY, pieces=pieces)
+    assert family.log_cost == pytest.approx(enumerated.FAMILY.log_cost + np.log(2))
+    mixed = enumerated.sampler(family)
+    for seed in (1, 8, 31):
+        points, role, share, coefficient = enumerated.instance(seed)
+        of_pieces = weights_of(pieces, points, role, share, coefficient)
+        total = pieces.log_total(points, role == 1, role == 2, Score.of(max(share, 0), 1, coefficient))
+        np.testing.assert_allclose(total, np.log(of_pieces), rtol=1e-12)
+        of_wedges = np.exp(enumerated.law(points, role, share, coefficient)[-1] - family.log_measure)
+        keys = jax.random.split(jax.random.key(seed), 4096)
+        _, _, piece, _ = mixed(keys, points, role == 1, role == 2, share, coefficient)
+        stats.frequency(int(piece.sum()), len(keys), of_pieces / (of_pieces + of_wedges))
 
 
 @pytest.mark.slow
@@ -83,7 +118,7 @@ def test_a_mistake_is_seen(stats, monkeypatch, module, name, mistake):
 @pytest.mark.statistical
 def test_a_table_that_is_full_has_the_same_law(stats, monkeypatch):
     smallest = rejection.Sizes(boxes=9, batch=2, depth=0)
-    monkeypatch.setattr(enumerated, "FAMILY", enumerated.SlabWedges(enumerated.D, 2, smallest))
+    monkeypatch.setattr(enumerated, "FAMILY", enumerated.SlabWedges(enumerated.D, bits=2, sizes=smallest))
     full = enumerated.sampler()
     for seed in (8, 12, 17):
         compare(stats, full, seed, 8 * 1024)

@@ -45,7 +45,7 @@ def lower(points, d):
 @pytest.mark.parametrize("d", [1, 2])
 def test_every_way_that_a_line_divides_a_grid_has_its_mass(d):
     bits = 2 * (d - 1).bit_length() + 6  # as few as `Grid.exact` allows
-    family = SlabWedges(d, bits)
+    family = SlabWedges(d, bits=bits)
     assert family.complete
     kind, slope, t = lines_of(family)
     points = np.array(list(product(range(d + 1), repeat=2)))
