@@ -31,7 +31,7 @@ def mainland(inside: Array, least: Array) -> Array:
     for _ in range(max(1, (m - 1).bit_length())):  # paths of 2, 4, ... links
         linked = _product(linked, linked)
     sizes = jnp.sum(_product(linked, inside), axis=1, dtype=jnp.int32)
-    return (sizes >= least * jnp.float32(SIDE * SIDE)) | (sizes == jnp.max(sizes)) | (least <= 0)
+    return (sizes.astype(least.dtype) >= least * float(SIDE * SIDE)) | (sizes == jnp.max(sizes)) | (least <= 0)
 
 
 def _product(one: Array, other: Array) -> Array:

@@ -34,12 +34,15 @@ class Unions(OnPlane):
     which a triangle repeats some; this holds for targets and for a learner's output after m rounds. Predictions use
     integers only.
 
-    edges: 3 to 64, of one piece: 3 for hypotheses of triangles only, 4 for rectangles, too.
+    edges: 3 to 64, of one piece: 3 for hypotheses of triangles only, 4 for rectangles and slab wedges, too.
+    polygons: the largest number of simple polygons that targets consist of; None for any. Theorems for a few polygons
+      need fewer rows than those for as many separate triangles.
     """
 
     d: int
     triangles: int = 7
     edges: int = 4
+    polygons: int | None = None
     label: ClassVar[bool] = True
     """The label that a single triangle determines."""
 
@@ -47,6 +50,7 @@ class Unions(OnPlane):
         Plane(self.d)
         checks.integer("triangles", self.triangles, 1, 1 << 14)
         checks.integer("edges", self.edges, 3, 64)
+        checks.whole_or_none("polygons", self.polygons, 1)
 
     @property
     def size(self) -> int:
@@ -124,6 +128,9 @@ class Unions(OnPlane):
         inner edges leave no gaps. If there are fewer triangles, triangles are repeated.
         """
         whole = [self.domain.decode(self.domain.encode(corners)).tolist() for corners in polygons]
+        if self.polygons is not None and len(whole) > self.polygons:
+            advice = "use a class of more polygons"
+            raise InputError("polygons", f"at most {self.polygons}, as the class has", str(len(whole)), advice)
         pieces = [triangle for corners in whole for triangle in triangulated(corners)]
         if not 1 <= len(pieces) <= self.triangles:
             raise InputError(
@@ -142,14 +149,14 @@ class Unions(OnPlane):
         """``count`` random targets, ``uint32[count, limbs]``: two star-shaped polygons, half the triangles each.
 
         Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the center. Areas add up to 0.15 to
-        0.5 of the square; the two may overlap. With triangles = 1 there is one polygon.
+        0.5 of the square; the two may overlap. With triangles = 1 or polygons = 1 there is one polygon.
         """
         draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES, 2 * self.triangles + 9)), np.float64)
         return jnp.asarray(np.stack([self._random(draw) for draw in draws]))
 
     def _random(self, draws: np.ndarray) -> np.ndarray:
-        stars = [(_ALONE, 1)]
-        if self.triangles > 1:
+        stars = [(_ALONE, self.triangles)]
+        if self.triangles > 1 and self.polygons != 1:
             stars = list(zip(_TWO, ((self.triangles + 1) // 2, self.triangles // 2), strict=True))
         for row in draws:
             rest, polygons = row[1:], []

@@ -54,7 +54,7 @@ class UnionLearner(CoveringPlane):
 
     Args:
       rounds, noisy: see `Covering`.
-      concepts: unions of triangles; their number is the default of k, times that of pieces of the family for each.
+      concepts: unions of triangles; the number of pieces that the family needs for them is the default of k.
       k: the largest number of pieces of a target, None for that of ``concepts``.
       directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
       family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges.
@@ -91,12 +91,13 @@ class UnionLearner(CoveringPlane):
 
     @property
     def members(self) -> int:
-        """The number of pieces of a target, k: those that a triangle needs, for each."""
+        """The number of pieces of a target, k: as many as the family needs for the class."""
         return self.k or self._enough
 
     @property
     def _enough(self) -> int:
-        return self.concepts.triangles * self.functions.per_triangle
+        parts = self.concepts.triangles
+        return self.functions.enough(parts, self.concepts.polygons or parts)
 
     @property
     def functions(self) -> Any:

@@ -46,10 +46,10 @@ class Planar(Family):
         least 1 / ``size`` of the measure: theorems for all distributions need it."""
         return False
 
-    @member
-    def per_triangle(self) -> int:
-        """Above 1, ``complete`` is about triangles: each is a union of so many sets that have such functions."""
-        return 1
+    def enough(self, triangles: int, polygons: int) -> int:
+        """How many functions a union of so many simple polygons, of so many triangles in all, needs at most; with
+        other numbers than ``triangles``, ``complete`` is about the pieces of such unions."""
+        return triangles
 
     @member
     def most_rows(self) -> int:

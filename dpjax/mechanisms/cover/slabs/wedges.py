@@ -29,14 +29,17 @@ class SlabWedges(Planar):
     The base measure has uniform pairs (a, b) in {0, ..., d}, and independent lines from `measures.Kinematic` without
     margin, of which those that a lower line of a wedge may be are one half: each with the side above it.
 
-    d: 1 to 2**64 - 1, rows as `HalfPlanes` has them.
+    d: 1 to 2**64 - 1; rows as `HalfPlanes` has them.
     pieces: another family that has half of the measure, for shapes whose edges are few directions; None for wedges
       alone.
     bits: slopes and t are multiples of 2**-bits; None for all that the lattice of `HalfPlanes` has. With fewer the
       family is not ``complete``; on small grids its laws can then be listed.
     sizes: of the sampler, see `rejection.Sizes`; they change the time of a draw, never its law.
 
-    A polygon of e edges is a union of at most e - 1 wedges, a triangle of two.
+    A simple polygon of e edges has the rows of a union of at most e - 1 wedges.
+
+    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 5, whose theorem they give in place of triangles; the
+      family, its cost and the sampler are derived in docs/proofs/slab-wedges.md.
     """
 
     d: int
@@ -45,8 +48,6 @@ class SlabWedges(Planar):
     sizes: Sizes = _USUAL
     edges: ClassVar[int] = 4
     """The cuts of a wedge, see `Planar`: from a on, up to b, above the lower line and below the upper one."""
-    per_triangle: ClassVar[int] = 2
-    """How many members a triangle needs, see `Planar`."""
     most_rows: ClassVar[int] = 2**20
 
     def __post_init__(self):
@@ -74,7 +75,7 @@ class SlabWedges(Planar):
     def complete(self) -> bool:
         """Whether each trapezoid with two vertical sides has the rows of members, 1 / ``size`` of the measure or more.
 
-        See `Planar`: so a triangle is a union of ``per_triangle`` such sets.
+        See `Planar`, and `enough`.
         """
         return self.grid.exact
 
@@ -103,6 +104,10 @@ class SlabWedges(Planar):
         if not self.complete:
             raise InputError("bits", "None, so that each trapezoid has members", repr(self.bits), "leave it out")
         return exp(self.log_cost)
+
+    def enough(self, triangles: int, polygons: int) -> int:
+        """A simple polygon of e edges is e - 2 triangles, and e - 1 wedges: docs/proofs/slab-wedges.md."""
+        return triangles + min(polygons, triangles)
 
     def select(self, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
         """See `Family.select`: the exponential mechanism, exactly, for the score `Score` itself.

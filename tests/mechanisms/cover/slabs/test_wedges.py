@@ -92,3 +92,15 @@ def test_a_law_that_can_be_listed():
     hit = np.asarray(jax.vmap(lambda cut: family.hits(cut, x))(support.outcomes))
     best = hit[np.argmax(support.log_mass)]
     assert (best[0] or best[2]) and not best[1]  # one target is enough for a score of 0
+
+
+def test_a_polygon_of_k_edges_costs_k_less_one():
+    separate, whole = Unions(1023, 4), Unions(1023, 4, polygons=1)  # a hexagon is four triangles
+    family = SlabWedges(1023)
+    assert UnionLearner(separate, family=family).members == 8
+    learner = UnionLearner(whole, family=family)
+    assert learner.members == 5
+    assert learner.sample_size(BUDGET, GOAL) < UnionLearner(separate, family=family).sample_size(BUDGET, GOAL) / 1.5
+    assert whole.targets(3).shape == separate.targets(3).shape
+    with pytest.raises(InputError, match="at most 1"):
+        whole.of_polygons([[(0, 0), (9, 0), (0, 9)], [(20, 20), (29, 20), (20, 29)]])
