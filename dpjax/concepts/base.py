@@ -68,7 +68,8 @@ class ConceptClass(Base):
 
     def targets(self, count: int) -> Any:
         """Host: at most ``count`` >= 1 encoded concepts, ``uint32[c, limbs]``, the same in each call: the targets of a
-        `Task` that has no others. By default spread over the numbers 0, ..., size - 1, for up to 2**64 concepts."""
+        `Task` that has no others. By default spread over the numbers 0, ..., size - 1, for up to 2**64 concepts; a
+        class whose words are not such numbers overrides it."""
         return encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
 
     def targets_under(self, distribution: Any, count: int) -> Any:
@@ -117,6 +118,10 @@ class ConceptClass(Base):
     def matrix(self) -> np.ndarray:
         """Host: the labels of all concepts at all elements, ``bool[concepts, d]``, or ``int64`` for more than two
         labels, in the order of both; by default from `pieces` and `predict`, for at most 2^26 labels."""
+        if not implements(self, ConceptClass.pieces):
+            raise missing(
+                "concepts", self, ConceptClass.pieces, "take a class that lists its concepts: see `dpjax list`"
+            )
         return labels_of_all(self)
 
     def of_labels(self, labels: Array, outcome: Array) -> Hypothesis:

@@ -108,7 +108,7 @@ def test_a_union_as_a_person_reads_it(flood, capsys):
 )
 def test_numbers_that_are_left_out_are_those_of_the_page(flood, written, expected):
     """k of such a learner is not the number of concepts."""
-    asked = command._asked(LearnCommand(table=flood, learner=written, box=BOX, bits=10))
+    asked = command._request(LearnCommand(table=flood, learner=written, box=BOX, bits=10))
     assert {name: getattr(asked.learner, name) for name in expected} == expected
 
 

@@ -12,6 +12,7 @@ from dpjax import cli
 from dpjax.cli import arguments, streams
 from dpjax.cli import output as printing
 from dpjax.cli.commands import curve
+from dpjax.core.screen import Table
 from dpjax.core.types import Accuracy
 from dpjax.experiments.sweep.sweep import Search
 
@@ -23,7 +24,7 @@ def rows_of(width, monkeypatch, titles=("learner", "theorem", "error", "delta", 
     out = io.StringIO()
     screen = printing.console()
     screen.file = out
-    table = printing.Table(*titles, title="samples")
+    table = Table(*titles, title="samples")
     table.add_row("a learner with a long name", *NUMBERS)
     screen.print(table)
     screen.print("one line with 19642 and a/path/that/is/longer/than/forty/columns/figure.png at its end")

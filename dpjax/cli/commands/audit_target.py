@@ -100,7 +100,7 @@ def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
         return work()
     except InputError as error:
         cause = error.__cause__
-        if cause is not None and not hasattr(error, "trace") and _through(packages, cause):
+        if cause is not None and not error.trace and _through(packages, cause):
             vars(error)["trace"] = user_frames(cause)
         raise
     except checks.RAISED as error:

@@ -97,7 +97,8 @@ class Builder:
         return replace(self, given={**self.given, **given})
 
     def of_class(self, concepts: ConceptClass) -> "Builder":
-        """A copy that knows a class, its domain, and the domain's parameters."""
+        """A copy that knows a class, its domain, and the domain's parameters. InputError for what is no class."""
+        checks.instance("concepts", concepts, ConceptClass, 'write concepts = "Thresholds(2**32)", for example')
         return self.knowing(concepts=concepts, domain=concepts.domain, **concepts.domain.parameters)
 
     def free(self, found: Any) -> list[str]:
