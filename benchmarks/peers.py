@@ -8,8 +8,8 @@ import numpy as np
 from jax import Array
 
 from benchmarks.clock import Work
+from dpjax.mechanisms.cover import Pieces
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 
 RATE = 0.05  # factor of the scores in the exponent
 EPSILON, ROWS, THRESHOLDS = 1.0, 200, 1024

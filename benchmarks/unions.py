@@ -11,8 +11,8 @@ from benchmarks import halfplanes, peers
 from benchmarks.clock import Work, race
 from benchmarks.row import Measured, Row
 from dpjax.core import keys
+from dpjax.mechanisms.cover import Pieces
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 
 _ROWS, _D, _MEMBERS, _COEFFICIENT = 6000, 2**10, 3, 0.05  # as in a round of `UnionLearner` at epsilon = 1
 FAMILY = Pieces(_D)

@@ -48,16 +48,18 @@ class UnionLearner(CoveringPlane):
     are measured ones, and small parts of the union that are not connected to the rest are removed: these numbers err
     least in measurements (docs/gallery/boundary.md). Otherwise they are those of the formulas, and all pieces are kept.
 
-    **No theorem has a sample size for the families of this package.** Their lines are finitely many, so an edge of a
-    target is off by up to one strip and one direction: where all rows lie next to the edge, half of them may be wrong
-    however many there are.
+    **The default family has no sample size.** Its lines are finitely many, so an edge of a target is off by up to one
+    strip and one direction: where all rows lie next to the edge, half of them may be wrong however many there are. With
+    `mechanisms.cover.SlabWedges` as ``family`` the theorem of the paper holds for every distribution; a selection takes
+    far longer, and on rows that no union fits it may not end in hours.
 
     Args:
       rounds, noisy: see `Covering`.
       concepts: unions of triangles; the number of pieces that the family needs for them is the default of k.
       k: the largest number of pieces of a target, None for that of ``concepts``.
       directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
-      family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges.
+      family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges;
+        ``SlabWedges(d)``, or with pieces beside them ``SlabWedges(d, Pieces(d))``, for the theorem.
       estimate: of the number of rows that is public, for plans without one, such as under ADD_OR_REMOVE_ONE;
         privacy does not depend on it.
       islands: False keeps small parts of the union in all plans.
@@ -66,7 +68,8 @@ class UnionLearner(CoveringPlane):
     Utility: measured. With a ``family`` that is ``complete``, `theory.set_cover.realizable` for unions of at most k
       pieces.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
-      without its theorem; the finite family, rectangles, the accounting, measured rounds and islands are ours.
+      Theorems 1.4 and 5.1 with slab wedges (docs/proofs/slab-wedges.md); the default family, the accounting, measured
+      rounds and islands are ours.
     """
 
     concepts: Unions
@@ -142,8 +145,8 @@ class UnionLearner(CoveringPlane):
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the theorem's numbers, and so many rows that they are what runs.
 
-        NoTheoremError for a family that is not complete, which those of this package are not, for a k below the number
-        of pieces of the class, and for an estimate that is too small for these numbers, in case no n is given.
+        NoTheoremError for a family that is not complete, such as the default, for a k below the number of pieces of the
+        class, and for an estimate that is too small for these numbers, in case no n is given.
         """
         self.require_complete()
         pieces = self._enough

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from benchmarks import peers, unions
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
+from dpjax.mechanisms.cover import Pieces
 
 ROWS = 12
 

@@ -52,8 +52,8 @@ from dpjax.learners import (
 )
 from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
 from dpjax.lists import GloballyStable, Irreducibility
+from dpjax.mechanisms.cover import Pieces
 from dpjax.mechanisms.cover.lines.rejection import Performance
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts, RecursiveQuantiles
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5

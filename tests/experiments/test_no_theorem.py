@@ -11,7 +11,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.dimensions import families
 from dpjax.learners import UnionLearner
 from dpjax.lists import Irreducibility
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
+from dpjax.mechanisms.cover import Pieces
 from dpjax.sanitizers import BLR, MWEM, PointCounts
 
 ACCURACY = dp.Accuracy(0.2, 0.1)

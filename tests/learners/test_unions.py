@@ -18,8 +18,8 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.unions import UnionLearner, measured_rounds, rows_of_rounds
+from dpjax.mechanisms.cover import Pieces
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from tests.hostile import beside_the_edges
 from tests.trials import successes

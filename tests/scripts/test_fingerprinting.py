@@ -1,5 +1,6 @@
 """The page of codes and tracing: its parts with few trials, and the page."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -40,8 +41,11 @@ def test_upper_bounds_are_read_from_the_table(module):
     text = module.MEASURED.read_text()
     found = module.upper_bounds(text, "approximate: points, agnostic, in k")
     row = next(row for row in bns_table.rows() if row.title == "approximate: points, agnostic, in k")
-    assert found[0] == (16, 304) and [k for k, _ in found] == list(row.values)
-    written = text.replace("| 16 | 279 | 304 |", "| 16 | 279 | - |")
+    first = re.search(
+        r"^\| 16 \| (\d+) \| (\d+) \|", text[text.index("## Approximate: points, agnostic, in k") :], re.MULTILINE
+    )
+    assert found[0] == (16, int(first[2])) and [k for k, _ in found] == list(row.values)
+    written = text.replace(first[0], f"| 16 | {first[1]} | - |")
     assert module.upper_bounds(written, row.title) == found[1:]
 
 

@@ -14,3 +14,5 @@ from .score import Gain as Gain
 from .score import Saturating as Saturating
 from .score import Score as Score
 from .score import Scoring as Scoring
+from .slabs.wedges import SlabWedges as SlabWedges
+from .triangles.pieces import Pieces as Pieces

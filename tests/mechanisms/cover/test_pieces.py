@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
+from dpjax.mechanisms.cover import Pieces
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles.corners import packed, range_counts
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.rectangles import Rectangles
 from dpjax.mechanisms.cover.triangles.strips import Binned
 

@@ -102,9 +102,10 @@ class Table:
         def put(column: Array, new: Array) -> Array:
             return column.at[halves.where].set(new, mode="drop")
 
-        columns = self.boxes, self.bound, self.log_weight
-        columns = jax.tree.map(put, columns, (halves.boxes, made, made.log + halves.boxes.log_points()))
-        return Table(*columns, self.used + halves.more)
+        old = self.boxes, self.bound, self.log_weight
+        new = halves.boxes, made, made.log + halves.boxes.log_points()
+        boxes, bound, log_weight = jax.tree.map(put, old, new)
+        return Table(boxes, bound, log_weight, self.used + halves.more)
 
 
 class Halves(NamedTuple):

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.mechanisms.cover import SlabWedges
 from dpjax.mechanisms.cover.lines.cuts import cut_hits
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
 from dpjax.mechanisms.cover.slabs.selection import select_wedge
-from dpjax.mechanisms.cover.slabs.wedges import SlabWedges
 
 D, ROWS = 5, 6
 FAMILY = SlabWedges(D, bits=2, sizes=Sizes(boxes=256, batch=4, depth=2))

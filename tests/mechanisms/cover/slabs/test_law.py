@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.mechanisms.cover import Pieces
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs import boxes, rejection
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.strips import all_hit
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.mechanisms.cover import cover_plan
+from dpjax.mechanisms.cover import SlabWedges, cover_plan
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
-from dpjax.mechanisms.cover.slabs.wedges import SlabWedges
 
 POINTS, ROWS = np.array(list(product(range(2), repeat=2)), np.int32), 3
 FAMILY = SlabWedges(1, bits=0, sizes=Sizes(boxes=64, batch=2, depth=0))

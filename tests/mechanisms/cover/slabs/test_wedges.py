@@ -11,11 +11,11 @@ from dpjax.concepts.unions import Unions
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners.unions import UnionLearner
+from dpjax.mechanisms.cover import SlabWedges
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.score import Gained, Score
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw, lines_of
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
-from dpjax.mechanisms.cover.slabs.wedges import SlabWedges
 
 BUDGET, GOAL = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
 
