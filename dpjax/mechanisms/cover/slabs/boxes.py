@@ -96,7 +96,7 @@ class Bound:
 
 @register_dataclass
 @dataclass(frozen=True)
-class Scene:
+class Instance:
     """What the weights of boxes depend on: rows, nodes with their widths ``[k, m]``, and a `pairs.reachable` score."""
 
     rows: Ordered
@@ -111,9 +111,9 @@ class Scene:
         return 2.0**-50 * (n + 1) * (1 + n / BLOCK)
 
     @staticmethod
-    def of(rows: Ordered, nodes: Nodes, score: Score) -> "Scene":
+    def of(rows: Ordered, nodes: Nodes, score: Score) -> "Instance":
         """With the widths of all nodes."""
-        return Scene(rows, nodes, jax.lax.map(lambda node: Widths.of(rows, node), nodes), score)
+        return Instance(rows, nodes, jax.lax.map(lambda node: Widths.of(rows, node), nodes), score)
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ class _Sides:
     place: Any  # integers[m], the t that passes through the row in the middle of the slopes, less the lowest t
 
 
-def _sides(grid: Grid, scene: Scene, node: Nodes, line: int, box: Boxes) -> _Sides:
+def _sides(grid: Grid, instance: Instance, node: Nodes, line: int, box: Boxes) -> _Sides:
     chart, above = jnp.asarray(CHARTS)[box.kind[line]], jnp.asarray(ABOVE[line])[box.kind[line]]
-    pivot, slope = node.pivot[chart], scene.rows.points[chart]
-    offset = widened(scene.rows.points[1 - chart], grid.words) << grid.bits
+    pivot, slope = node.pivot[chart], instance.rows.points[chart]
+    offset = widened(instance.rows.points[1 - chart], grid.words) << grid.bits
     after = slope >= pivot
     away = jnp.where(after, slope - pivot, pivot - slope)
     across = _unsigned(away, grid.words)[:, None]
@@ -142,43 +142,43 @@ def _sides(grid: Grid, scene: Scene, node: Nodes, line: int, box: Boxes) -> _Sid
     return _Sides(jnp.where(above, over, under), jnp.where(above, under, over), distance, middle)
 
 
-def _between(grid: Grid, scene: Scene, box: Boxes) -> tuple[tuple[_Sides, _Sides], Array]:
+def _between(grid: Grid, instance: Instance, box: Boxes) -> tuple[tuple[_Sides, _Sides], Array]:
     """Both lines of a box, and the rows that are in some of its wedges, ``bool[m]``."""
-    node = scene.nodes.at(box.node)
-    lower, upper = (_sides(grid, scene, node, line, box) for line in range(2))
-    x = scene.rows.points[0]
+    node = instance.nodes.at(box.node)
+    lower, upper = (_sides(grid, instance, node, line, box) for line in range(2))
+    x = instance.rows.points[0]
     return (lower, upper), (node.first <= x) & (x <= node.last) & ~(lower.outside | upper.outside)
 
 
-def weighed(grid: Grid, scene: Scene, box: Boxes) -> tuple[Bound, Sums]:
+def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Bound, Sums]:
     """The log of density times the sum over (a, b), in O(n) steps: exact for a box of one point.
 
     For others it is at least that of each point, but for rounding: it counts the targets that may be in a wedge, and
     the others that surely are, as far as the lines decide. -inf without a point of the base measure.
     """
-    sides, may = _between(grid, scene, box)
-    widths = jax.tree.map(lambda part: part[box.node], scene.widths)
-    rows, surely = scene.rows, sides[0].inside & sides[1].inside
-    made = sums(widths, may & rows.target, may & surely & rows.other, scene.score)
-    log = made.log_total(scene.score.coefficient) + log_peak(grid, box)
-    log = jnp.where(_meets(grid, scene, box), log, -jnp.inf)
+    sides, may = _between(grid, instance, box)
+    widths = jax.tree.map(lambda part: part[box.node], instance.widths)
+    rows, surely = instance.rows, sides[0].inside & sides[1].inside
+    made = sums(widths, may & rows.target, may & surely & rows.other, instance.score)
+    log = made.log_total(instance.score.coefficient) + log_peak(grid, box)
+    log = jnp.where(_meets(grid, instance, box), log, -jnp.inf)
     return Bound(log, *_split(grid, box, sides, may & (rows.target | rows.other))), made
 
 
-def root_logs(grid: Grid, scene: Scene, roots: Boxes) -> Array:
+def root_logs(grid: Grid, instance: Instance, roots: Boxes) -> Array:
     """Upper bounds for the boxes of all lines, ``float64[9 nodes]``: as if all targets of a node were in each slab."""
-    rows, nodes, score = scene.rows, scene.nodes, scene.score
+    rows, nodes, score = instance.rows, instance.nodes, instance.score
     x = rows.points[:1]
     within = (nodes.first[:, None] <= x) & (x <= nodes.last[:, None]) & rows.target[None]
     best = jnp.minimum(jnp.sum(within, axis=1, dtype=jnp.int32).astype(jnp.float64) - score.share, 0.0)
     log = (nodes.log_pairs() + score.coefficient * best)[roots.node] + jax.vmap(lambda box: log_peak(grid, box))(roots)
-    return above(scene, log)
+    return upper_bound(instance, log)
 
 
-def above(scene: Scene, log: Array) -> Array:
-    """A number that is above the log of `weighed` also with the rounding of that of any of its points."""
+def upper_bound(instance: Instance, log: Array) -> Array:
+    """A number that is above the log of `evaluate` also with the rounding of that of any of its points."""
     some = log > -jnp.inf
-    return jnp.where(some, slackened(jnp.where(some, log, 0.0)) + scene.rounding, -jnp.inf)
+    return jnp.where(some, slackened(jnp.where(some, log, 0.0)) + instance.rounding, -jnp.inf)
 
 
 def log_peak(grid: Grid, box: Boxes) -> Array:
@@ -190,15 +190,15 @@ def log_peak(grid: Grid, box: Boxes) -> Array:
     return logs[0] + logs[1]
 
 
-def unsheared(grid: Grid, scene: Scene, box: Boxes, at: Any) -> Any:
+def unsheared(grid: Grid, instance: Instance, box: Boxes, at: Any) -> Any:
     """t of both lines at a point ``integers[2, 2]`` of a box, ``integers[2]``."""
-    pivot = scene.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]]
+    pivot = instance.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]]
     return at[:, 1] - at[:, 0] * _unsigned(pivot, grid.words)
 
 
-def _meets(grid: Grid, scene: Scene, box: Boxes) -> Array:
+def _meets(grid: Grid, instance: Instance, box: Boxes) -> Array:
     """Whether the base measure may have some point of the box; of a box of one point, whether it has it."""
-    pivot = _unsigned(scene.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]], grid.words)
+    pivot = _unsigned(instance.nodes.pivot[box.node][jnp.asarray(CHARTS)[box.kind]], grid.words)
     ends = [side * pivot for side in (box.low[:, 0], box.high[:, 0] - 1)]
     swapped = ends[1] < ends[0]
     least, most = where(swapped, ends[1], ends[0]), where(swapped, ends[0], ends[1])

@@ -23,7 +23,7 @@ from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.lines.sweep import below
-from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Scene, above, root_logs, weighed
+from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Instance, evaluate, root_logs, upper_bound
 from dpjax.mechanisms.cover.slabs.pairs import Sums
 
 _KINDS = 9
@@ -37,7 +37,7 @@ class Sizes:
     tree of nodes, see `Nodes`.
     """
 
-    boxes: int = 8192
+    boxes: int = 32768
     batch: int = 16
     depth: int = 4
 
@@ -66,12 +66,12 @@ class Table:
     used: Array
 
     @staticmethod
-    def of(grid: Grid, scene: Scene, size: int) -> "Table":
+    def of(grid: Grid, instance: Instance, size: int) -> "Table":
         """The boxes of all lines for each node; a slope of each is halved first."""
-        roots = Boxes.roots(grid, scene.nodes)
+        roots = Boxes.roots(grid, instance.nodes)
         count = roots.node.shape[0]
         middle = roots.low[:, 0, 0] + ((roots.high - roots.low)[:, 0, 0] >> 1)
-        bounds = Bound(root_logs(grid, scene, roots), jnp.zeros(count, jnp.int32), middle)
+        bounds = Bound(root_logs(grid, instance, roots), jnp.zeros(count, jnp.int32), middle)
 
         def padded(part: Array) -> Array:
             return jnp.pad(part, [(0, size - count), *[(0, 0)] * (part.ndim - 1)])
@@ -145,11 +145,11 @@ class _State(NamedTuple):
     done: Array
 
 
-def draw_lines(key: Array, grid: Grid, scene: Scene, sizes: Sizes, log_other: Array) -> Drawn:
+def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_other: Array) -> Drawn:
     """Both lines and the node from their law; log_other: ``float64[]``, the log-weight of another family, or -inf."""
 
-    def attempt(given: tuple[Scene, Array], state: _State) -> _State:
-        scene, log_other = given
+    def attempt(given: tuple[Instance, Array], state: _State) -> _State:
+        instance, log_other = given
         key, of_box, of_point, of_coin = jax.random.split(state.key, 4)
         table, count = state.table, sizes.batch
         law = Categorical(jnp.concatenate([table.log_weight, log_other[None]]))
@@ -159,24 +159,24 @@ def draw_lines(key: Array, grid: Grid, scene: Scene, sizes: Sizes, log_other: Ar
         points = Boxes.point(box.node, box.kind, box.low + below(of_point, box.high - box.low))
         halves = table.halves(count)
         both = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), points, halves.boxes)
-        made, sums = jax.vmap(lambda box: weighed(grid, scene, box))(both)
+        made, sums = jax.vmap(lambda box: evaluate(grid, instance, box))(both)
         coin = jnp.log(random.uniform(of_coin, (count,), jnp.float64))
         accepted = other | ((place >= 0) & (coin <= made.log[:count] - logs))
         first = jax.lax.argmax(accepted, 0, jnp.int32)
         bounds = jax.tree.map(lambda part: part[count:], made)
-        table = table.split(halves, Bound(above(scene, bounds.log), bounds.axis, bounds.middle))
+        table = table.split(halves, Bound(upper_bound(instance, bounds.log), bounds.axis, bounds.middle))
         point, sums = jax.tree.map(lambda part: part[first], (points, sums))
-        found = Drawn(point, sums, other[first], state.drawn.steps + 1, state.table.used)
-        return _State(key, table, found, jnp.any(accepted))
+        drawn = Drawn(point, sums, other[first], state.drawn.steps + 1, state.table.used)
+        return _State(key, table, drawn, jnp.any(accepted))
 
-    def improve(given: tuple[Scene, Array], state: _State) -> _State:
+    def improve(given: tuple[Instance, Array], state: _State) -> _State:
         return state
 
-    table = Table.of(grid, scene, sizes.boxes)
-    some = jax.tree.map(lambda part: part[0], table.boxes)
-    nothing = jax.tree.map(
-        lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(partial(weighed, grid), scene, some)[1]
+    table = Table.of(grid, instance, sizes.boxes)
+    first_box = jax.tree.map(lambda part: part[0], table.boxes)
+    no_sums = jax.tree.map(
+        lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(partial(evaluate, grid), instance, first_box)[1]
     )
-    start = _State(key, table, Drawn(some, nothing, jnp.bool_(False), jnp.int32(0), table.used), jnp.bool_(False))
-    end: Any = retry(attempt, improve, lambda state: state.done, (scene, log_other), start)
+    start = _State(key, table, Drawn(first_box, no_sums, jnp.bool_(False), jnp.int32(0), table.used), jnp.bool_(False))
+    end: Any = retry(attempt, improve, lambda state: state.done, (instance, log_other), start)
     return end.drawn

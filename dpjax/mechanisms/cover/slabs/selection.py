@@ -10,7 +10,7 @@ from dpjax.core.integers import concatenate, constant, stack, widened
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Scene, unsheared
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Instance, unsheared
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import draw_pair, reachable
@@ -34,14 +34,14 @@ def select_wedge(family: Any, key: Array, x: Array, target: Array, other: Array,
         rows = Ordered.of(_points(family, x), target, other)
         score = reachable(score.capped(LARGEST), rows)
         nodes = Nodes.of(rows, family.d, family.sizes.depth)
-        scene = Scene.of(rows, nodes, score)
+        instance = Instance.of(rows, nodes, score)
         log_pieces = jnp.float64(-jnp.inf)
         if pieces is not None:
             log_pieces = family.log_measure + pieces.log_total(x, target, other, score)
-        drawn = draw_lines(of_lines, grid, scene, family.sizes, log_pieces)
+        drawn = draw_lines(of_lines, grid, instance, family.sizes, log_pieces)
         a, b = draw_pair(of_pair, rows, nodes.at(drawn.point.node), drawn.sums, score)
         at = drawn.point.low
-        lines = at[:, 0] << grid.dropped, unsheared(grid, scene, drawn.point, at) << grid.dropped
+        lines = at[:, 0] << grid.dropped, unsheared(grid, instance, drawn.point, at) << grid.dropped
         cut = of_parts(family.planes.grid, drawn.point.kind, *lines, a, b)
         if pieces is not None:
             piece = pieces.select(of_piece, x, target, other, score)

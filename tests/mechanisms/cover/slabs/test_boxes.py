@@ -11,7 +11,7 @@ import pytest
 from dpjax.core.integers import encoded, integers, on_host
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Scene, above, unsheared, weighed
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Instance, evaluate, unsheared, upper_bound
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import reachable
@@ -35,15 +35,15 @@ def rows(d, count, seed=0):
 def values(grid, points, target, other, where, low, high, at):
     """Bounds of parts of roots, weights and t of points, and where to split. Roots: ``where``, ``int32[b]``."""
     given = Ordered.of(points, target, other)
-    scene = Scene.of(given, Nodes.of(given, grid.d, 1), reachable(Score(jnp.float64(COEFFICIENT), SHARE), given))
-    roots = jax.tree.map(lambda part: part[where], Boxes.roots(grid, scene.nodes))
+    instance = Instance.of(given, Nodes.of(given, grid.d, 1), reachable(Score(jnp.float64(COEFFICIENT), SHARE), given))
+    roots = jax.tree.map(lambda part: part[where], Boxes.roots(grid, instance.nodes))
     boxes = Boxes(roots.node, roots.kind, low, high)
     inside = Boxes.point(roots.node, roots.kind, at)
-    found, _ = jax.vmap(lambda box: weighed(grid, scene, box))(boxes)
-    found = replace(found, log=above(scene, found.log))
-    exact = jax.vmap(lambda box: weighed(grid, scene, box)[0].log)(inside)
-    t = jax.vmap(lambda box: unsheared(grid, scene, box, box.low))(inside)
-    return scene.nodes, encoded(roots.low), encoded(roots.high), roots.node, roots.kind, found, exact, encoded(t)
+    found, _ = jax.vmap(lambda box: evaluate(grid, instance, box))(boxes)
+    found = replace(found, log=upper_bound(instance, found.log))
+    exact = jax.vmap(lambda box: evaluate(grid, instance, box)[0].log)(inside)
+    t = jax.vmap(lambda box: unsheared(grid, instance, box, box.low))(inside)
+    return instance.nodes, encoded(roots.low), encoded(roots.high), roots.node, roots.kind, found, exact, encoded(t)
 
 
 def expected(grid, points, role, nodes, node, kind, slopes, t):
