@@ -10,12 +10,24 @@ Triangle = tuple[Point, Point, Point]
 
 
 def triangulated(corners: Sequence[Any]) -> list[Triangle]:
-    """At most c - 2 triangles, each counterclockwise, whose union is a simple polygon of c corners.
+    """At most c - 2 triangles, each counterclockwise, whose union is a simple polygon; c: the corners of `outline`.
+
+    Reference: Meisters 1975, "Polygons have ears"; O(c^3) here.
+    """
+    loop = outline(corners)
+    triangles: list[Triangle] = []
+    while len(loop) > 3:
+        i = next(i for i in range(len(loop)) if _is_ear(loop, i))
+        triangles.append((loop[i - 1], loop[i], loop[(i + 1) % len(loop)]))
+        loop = _without_flat(loop[:i] + loop[i + 1 :])
+    return [*triangles, (loop[0], loop[1], loop[2])] if len(loop) == 3 else triangles
+
+
+def outline(corners: Sequence[Any]) -> list[Point]:
+    """The corners of a simple polygon, counterclockwise.
 
     corners: pairs of integers in either orientation; those on a line between their neighbors, or equal
     to one of them, are dropped. InputError for fewer than three others and for edges that meet elsewhere.
-
-    Reference: Meisters 1975, "Polygons have ears"; O(c^3) here.
     """
     points: list[Point] = [(int(x), int(y)) for x, y in corners]
     loop = _without_flat(points if doubled_area(points) > 0 else points[::-1])
@@ -23,12 +35,7 @@ def triangulated(corners: Sequence[Any]) -> list[Triangle]:
         raise InputError(
             "polygon", "corners of a simple polygon in order", repr(points)[:200], "no two edges may cross or overlap"
         )  # fmt: skip
-    triangles: list[Triangle] = []
-    while len(loop) > 3:
-        i = next(i for i in range(len(loop)) if _is_ear(loop, i))
-        triangles.append((loop[i - 1], loop[i], loop[(i + 1) % len(loop)]))
-        loop = _without_flat(loop[:i] + loop[i + 1 :])
-    return [*triangles, (loop[0], loop[1], loop[2])] if len(loop) == 3 else triangles
+    return loop
 
 
 def turn(a: Point, b: Point, c: Point) -> int:

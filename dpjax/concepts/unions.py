@@ -16,7 +16,7 @@ from dpjax.concepts.clipping import meets
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.concepts.polygons import ConvexPolygons
-from dpjax.concepts.triangulation import doubled_area, triangulated
+from dpjax.concepts.triangulation import doubled_area, outline, triangulated
 from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cut
@@ -35,8 +35,8 @@ class Unions(OnPlane):
     integers only.
 
     edges: 3 to 64, of one piece: 3 for hypotheses of triangles only, 4 for rectangles and slab wedges, too.
-    polygons: the largest number of simple polygons that targets consist of; None for any. Theorems for a few polygons
-      need fewer rows than those for as many separate triangles.
+    polygons: None, or the largest number of simple polygons whose union a target is. Then ``triangles`` is the largest
+      sum of their corners, less two for each; theorems need fewer rows than for as many separate triangles.
     """
 
     d: int
@@ -128,9 +128,11 @@ class Unions(OnPlane):
         inner edges leave no gaps. If there are fewer triangles, triangles are repeated.
         """
         whole = [self.domain.decode(self.domain.encode(corners)).tolist() for corners in polygons]
-        if self.polygons is not None and len(whole) > self.polygons:
-            advice = "use a class of more polygons"
-            raise InputError("polygons", f"at most {self.polygons}, as the class has", str(len(whole)), advice)
+        if self.polygons is not None:
+            lengths = [len(outline(corners)) for corners in whole]
+            if len(whole) > self.polygons or sum(lengths) - 2 * len(whole) > self.triangles:
+                most = f"at most {self.polygons}, with {self.triangles} corners in all and two more for each"
+                raise InputError("polygons", most, f"{lengths} corners", "use a class of more polygons or triangles")
         pieces = [triangle for corners in whole for triangle in triangulated(corners)]
         if not 1 <= len(pieces) <= self.triangles:
             raise InputError(

@@ -47,8 +47,8 @@ class Planar(Family):
         return False
 
     def enough(self, triangles: int, polygons: int) -> int:
-        """How many functions a union of so many simple polygons, of so many triangles in all, needs at most; with
-        other numbers than ``triangles``, ``complete`` is about the pieces of such unions."""
+        """How many functions a union of simple polygons needs at most; with other numbers than ``triangles``,
+        ``complete`` is about the pieces of such unions. triangles: at least their corners, less two for each."""
         return triangles
 
     @member

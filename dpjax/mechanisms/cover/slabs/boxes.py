@@ -24,7 +24,7 @@ from dpjax.mechanisms.cover.lines.envelope import slackened
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
-from dpjax.mechanisms.cover.slabs.ordered import BLOCK, Ordered
+from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
 
 CHARTS = np.array([0, 1, 1], np.int32)
@@ -106,9 +106,8 @@ class Instance:
 
     @property
     def rounding(self) -> Array:
-        """More than the rounding error of a `pairs.sums`, ``float64[]``, see there."""
-        n = self.rows.real.astype(jnp.float64)
-        return 2.0**-50 * (n + 1) * (1 + n / BLOCK)
+        """More than the rounding errors of two `pairs.sums`, ``float64[]``, see there."""
+        return 2.0**-48 * (self.rows.real.astype(jnp.float64) + 1.0) ** 2
 
     @staticmethod
     def of(rows: Ordered, nodes: Nodes, score: Score) -> "Instance":

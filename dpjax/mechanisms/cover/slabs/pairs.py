@@ -5,9 +5,7 @@ not. Let P and N count targets and others before a gap. For b in gap j, the near
 between, with weights exp(c (P[j] - P[i] - share)); the far a have weights exp(-c (N[j] - N[i])). Both kinds are
 contiguous ranges of gaps i, and their sums are decaying sums along the rows. Exponents are relative to the largest.
 
-The near a are a difference of two sums. What it loses is relative to the weight that pairs b < a would have with
-exponent -c share. There are at most n times as many of them as pairs in one gap, which have this weight (Cauchy and
-Schwarz), so that the relative error of the total is at most about n times that of one sum, (n / 32 + 32) 2**-53.
+The near a are a difference of two sums, which loses digits: docs/proofs/slab-wedges.md#the-sum-over-a-and-b.
 """
 
 from typing import NamedTuple
@@ -86,7 +84,7 @@ def sums(widths: Widths, target: Array, other: Array, score: Score) -> Sums:
     window = jnp.maximum(after[first] - jnp.exp(-c * gained) * after, 0.0)
     near = jnp.where(is_near, widths.b * jnp.exp(c * (up - top)) * window, 0.0)
     far = jnp.where(is_far, widths.b * jnp.exp(c * (down - top)) * before[final], 0.0)
-    same = widths.same * jnp.exp(c * (-share - top))
+    same = widths.same * jnp.exp(jnp.minimum(c * (-share - top), 0.0))  # at most 0 if there are such pairs
     return Sums(near, far, same, top, start, p, o)
 
 

@@ -42,9 +42,9 @@ class Sizes:
     depth: int = 4
 
     def __post_init__(self):
-        checks.integer("boxes", self.boxes, _KINDS * self.nodes, 2**20)
-        checks.integer("batch", self.batch, 1, 2**12)
         checks.integer("depth", self.depth, 0, 8)
+        checks.integer("boxes", self.boxes, _KINDS * self.nodes, 2**20)
+        checks.integer("batch", self.batch, 1, min(self.boxes, 2**12))
 
     @property
     def nodes(self) -> int:

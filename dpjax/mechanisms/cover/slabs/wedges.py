@@ -91,7 +91,8 @@ class SlabWedges(Planar):
 
     @property
     def log_measure(self) -> float:
-        """The log of the measure of all wedges, at most, when a line of slope 0 has 1: that of ``pieces`` beside them.
+        """At most the log of the measure of all wedges of a complete family, when a line of slope 0 has 1: pieces have
+        this much beside them.
 
         The lattice has 2**(2 bits) lines for each unit of `Kinematic.mass`, and a few more on the border.
         """
@@ -106,7 +107,7 @@ class SlabWedges(Planar):
         return exp(self.log_cost)
 
     def enough(self, triangles: int, polygons: int) -> int:
-        """A simple polygon of e edges is e - 2 triangles, and e - 1 wedges: docs/proofs/slab-wedges.md."""
+        """A simple polygon of e edges counts as e - 2 triangles and is e - 1 wedges: docs/proofs/slab-wedges.md."""
         return triangles + min(polygons, triangles)
 
     def select(self, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:

@@ -70,3 +70,14 @@ def test_sums_are_those_of_all_pairs(depth):
                 covered.add(bool(np.asarray(nodes.leaf)[place]))
             assert sorted(pairs) == [(a, b) for a in range(d + 1) for b in range(a, d + 1)]
     assert covered == ({True} if depth == 0 else {True, False})
+
+
+def test_a_node_without_pairs_in_one_gap_at_a_large_rate():
+    """All rows are at one place and no slab of the first node is without them: the weight is tiny, and a number."""
+    d, share, coefficient = 7, 1.0, 64.0
+    x, other = np.full(20, 3, np.uint64), np.ones(20, bool)
+    with jax.enable_x64(True):
+        nodes, found, runs = totals(x, ~other, other, np.ones(1, bool), share, coefficient, d, 2)
+        logs = brute(nodes, 0, x, ~other, other, float(runs), coefficient)
+        np.testing.assert_allclose(found[0], np.logaddexp.reduce(list(logs.values())), rtol=1e-12)
+        assert not np.isnan(found).any()

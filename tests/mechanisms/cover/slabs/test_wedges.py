@@ -77,6 +77,8 @@ def test_mistakes_of_users():
         SlabWedges(1023, bits=8).size  # noqa: B018
     with pytest.raises(InputError, match="boxes"):
         Sizes(boxes=10)
+    with pytest.raises(InputError, match="batch"):
+        Sizes(boxes=9, depth=0)
     x, some = np.zeros((2, 2), np.int32), np.array([True, False])
     with pytest.raises(InputError, match="score"):
         SlabWedges(7).select(jax.random.key(0), x, some, ~some, Gained(np.float32(1), np.float32(1)))
@@ -104,3 +106,12 @@ def test_a_polygon_of_k_edges_costs_k_less_one():
     assert whole.targets(3).shape == separate.targets(3).shape
     with pytest.raises(InputError, match="at most 1"):
         whole.of_polygons([[(0, 0), (9, 0), (0, 9)], [(20, 20), (29, 20), (20, 29)]])
+
+
+def test_corners_count_and_not_the_triangles_of_some_triangulation():
+    """A hexagon that is a union of two triangles needs four wedges."""
+    hexagon = [(7, 0), (9, 5), (12, 5), (4, 12), (0, 5), (2, 5)]
+    assert Unions(12, 2).of_polygons([hexagon]).size == Unions(12, 2).limbs
+    with pytest.raises(InputError, match="6"):
+        Unions(12, 2, polygons=1).of_polygons([hexagon])
+    assert Unions(12, 4, polygons=1).of_polygons([hexagon]).size == Unions(12, 4).limbs
