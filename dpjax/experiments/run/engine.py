@@ -109,12 +109,6 @@ class Engine(TileEngine):
             for future in waiting:
                 future.cancel()
 
-    def load(self, program: Program, task: Task, point: Point) -> None:
-        """Compiles a program, or reads it from the cache of programs, without running it; as `tiles` would."""
-        with jax.enable_x64(False):
-            placed = jax.device_put((*arguments_of(task, point, 0), np.uint32(0), np.int32(0)), self.device)
-            self._compiled(program, placed, self.device)
-
     def _some(self, pieces: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         for _, piece in zip(range(self.in_flight), pieces, strict=False):
             yield piece

@@ -12,7 +12,7 @@ from jax import Array
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.integers import clip, constant, on_host, widened
-from dpjax.core.members import implements, member, required
+from dpjax.core.members import implements, member, missing, required
 from dpjax.core.types import MOST_ROWS
 from dpjax.mechanisms.cover.family import Family, Following
 from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, affine, check_sizes, grid_points
@@ -50,6 +50,11 @@ class Planar(Family):
         """How many functions a union of simple polygons needs at most; with other numbers than ``triangles``,
         ``complete`` is about the pieces of such unions. triangles: at least their corners, less two for each."""
         return triangles
+
+    def log_total(self, x: Any, target: Array, other: Array, score: Score) -> Array:
+        """The log of the integral of exp(coefficient q) under the measure of total mass 1, ``float64[]``. Optional: a
+        family with it can stand beside slab wedges."""
+        raise missing("family", self, Planar.log_total, "take Pieces")
 
     @member
     def most_rows(self) -> int:

@@ -211,7 +211,7 @@ def _split(grid: Grid, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> 
     t is split at the mean of the undecided rows, s in the middle. Numbers are sums of integers, so that padding changes
     no bit.
     """
-    unit, found = 2.0**_FRACTION, []
+    unit, splits = 2.0**_FRACTION, []
     for line, side in enumerate(sides):
         unsure = may & ~side.inside
         count = jnp.sum(unsure, dtype=jnp.int64)
@@ -231,10 +231,10 @@ def _split(grid: Grid, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> 
         part = jnp.where(by_slope | (count == 0), jnp.int64(1 << (_FRACTION - 1)), center)
         low, size = (where(by_slope, side_[0], side_[1]) for side_ in (box.low[line], extent))
         middle = clip(low + _part(size, part), low + 1, low + size - 1)
-        found.append((count, 2 * line + jnp.where(by_slope, 0, 1).astype(jnp.int32), middle, jnp.all(extent == 1)))
-    (one, first, at, alone), (two, second, there, _) = found
-    upper = (two > one) | alone
-    return jnp.where(upper, second, first), where(upper, there, at)
+        splits.append((count, 2 * line + jnp.where(by_slope, 0, 1).astype(jnp.int32), middle, jnp.all(extent == 1)))
+    (of_lower, lower_axis, lower_middle, alone), (of_upper, upper_axis, upper_middle, _) = splits
+    upper = (of_upper > of_lower) | alone
+    return jnp.where(upper, upper_axis, lower_axis), where(upper, upper_middle, lower_middle)
 
 
 def _part(size: Any, part: Array) -> Any:

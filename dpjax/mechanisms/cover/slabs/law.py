@@ -88,9 +88,9 @@ class WedgeLaw(Law):
 
 def lines_of(family: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Host: kind, slope and t of all lines of a coarse family, ``[L]`` each, in units of its grid."""
-    grid, one = family.grid, 1 << family.grid.bits
-    kinds = [np.full((HIGHEST[kind] - LOWEST[kind]) * one, kind) for kind in range(3)]
-    slopes = [np.arange(LOWEST[kind] * one, HIGHEST[kind] * one) for kind in range(3)]
+    grid, unit = family.grid, 1 << family.grid.bits
+    kinds = [np.full((HIGHEST[kind] - LOWEST[kind]) * unit, kind) for kind in range(3)]
+    slopes = [np.arange(LOWEST[kind] * unit, HIGHEST[kind] * unit) for kind in range(3)]
     t = np.arange(grid.first, grid.last + 2)
     kind, slope = np.concatenate(kinds), np.concatenate(slopes)
     return np.repeat(kind, len(t)), np.repeat(slope, len(t)), np.tile(t, len(kind))
@@ -105,4 +105,4 @@ def listed_wedges(family: Any) -> Cut:
     fine, shift = family.planes.grid, family.grid.dropped
     parts = (integers(part[both].astype(object) << shift, fine.words) for part in (slope, t))
     a, b = jnp.asarray(pairs[pair]).T
-    return jax.vmap(lambda *one: of_parts(fine, *one))(jnp.asarray(kind[both], jnp.int32), *parts, a, b)
+    return jax.vmap(lambda *parts: of_parts(fine, *parts))(jnp.asarray(kind[both], jnp.int32), *parts, a, b)

@@ -1,15 +1,11 @@
 """The rows of one selection in the order of x, and the gaps between them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
-
-from dpjax.core.integers import widened
-from dpjax.mechanisms.cover.lines.measures import Grid
 
 BLOCK = 32
 """Rows are padded to a multiple of this number."""
@@ -41,10 +37,6 @@ class Ordered:
         x, y = jnp.where(real, x, jnp.uint64(_BEYOND)), jnp.where(real, y, jnp.uint64(0))
         _, x, y, code = jax.lax.sort((~real, x, y, code), num_keys=4)
         return Ordered(jnp.stack([x, y]), code == 1, code == 2, jnp.sum(real, dtype=jnp.int32))
-
-    def offset(self, grid: Grid) -> Any:
-        """The value at slope 0 in each chart, ``integers[2, m]``: y and x, in units of the grid."""
-        return widened(self.points[::-1], grid.words) << grid.bits
 
     def gaps(self) -> tuple[Array, Array, Array, Array]:
         """x of the rows before and after each gap, ``uint64[m]``, and whether there is such a row, ``bool[m]``.

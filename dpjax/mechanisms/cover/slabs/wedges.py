@@ -8,6 +8,7 @@ from jax import Array
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.members import implements, missing
 from dpjax.mechanisms.cover.lines.cuts import Cut
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.lines.measures import Grid
@@ -15,11 +16,11 @@ from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.boxes import MEASURE
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
-from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.strips import all_hit
 
 _USUAL = Sizes()
 _OF_LINES = 189.75
+_MOST_ROWS = 2**20
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class SlabWedges(Planar):
     margin, of which those that a lower line of a wedge may be are one half: each with the side above it.
 
     d: 1 to 2**64 - 1; rows as `HalfPlanes` has them.
-    pieces: another family that has half of the measure, for shapes whose edges are few directions; None for wedges
-      alone.
+    pieces: another family of as many cuts with a `Planar.log_total`, which has half of the measure: `Pieces`, for
+      shapes that few directions fit. None for wedges alone.
     bits: slopes and t are multiples of 2**-bits; None for all that the lattice of `HalfPlanes` has. With fewer the
       family is not ``complete``; on small grids its laws can then be listed.
     sizes: of the sampler, see `rejection.Sizes`; they change the time of a draw, never its law.
@@ -43,22 +44,28 @@ class SlabWedges(Planar):
     """
 
     d: int
-    pieces: Pieces | None = None
+    pieces: Planar | None = None
     bits: int | None = None
     sizes: Sizes = _USUAL
     edges: ClassVar[int] = 4
     """The cuts of a wedge, see `Planar`: from a on, up to b, above the lower line and below the upper one."""
-    most_rows: ClassVar[int] = 2**20
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)
         checks.whole_or_none("bits", self.bits, 0, self.planes.grid.bits)
         if self.pieces is not None:
-            checks.instance("pieces", self.pieces, Pieces, "leave it out for wedges alone")
-            if self.pieces.d != self.d:
-                raise InputError(
-                    "pieces", f"pieces on the same grid, d = {self.d}", str(self.pieces.d), "give it the same d"
-                )
+            advice = f"leave it out for wedges alone, or take Pieces({self.d})"
+            checks.instance("pieces", self.pieces, Planar, advice)
+            if not implements(self.pieces, Planar.log_total):
+                raise missing("pieces", self.pieces, Planar.log_total, advice)
+            if (self.pieces.edges, self.pieces.planes.grid) != (self.edges, self.planes.grid):
+                wanted = f"a family of {self.edges} cuts on the lattice of HalfPlanes({self.d})"
+                raise InputError("pieces", wanted, repr(self.pieces), advice)
+
+    @property
+    def most_rows(self) -> int:
+        """See `Planar`."""
+        return _MOST_ROWS if self.pieces is None else min(_MOST_ROWS, self.pieces.most_rows)
 
     @property
     def planes(self) -> HalfPlanes:
@@ -112,6 +119,8 @@ class SlabWedges(Planar):
 
     def select(self, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
         """See `Family.select`: the exponential mechanism, exactly, for the score `Score` itself.
+
+        It ends when a trial is accepted, which takes longer for rows that few wedges fit.
 
         Returns: cuts, each leaf with a leading axis of 4.
         """

@@ -97,7 +97,7 @@ class Pieces(Planar):
             return jax.tree.map(lambda tri, rect: jnp.where(is_triangle, tri, rect), padded, rectangle)
 
     def log_total(self, x: Array | Twice, target: Array, other: Array, score: Score) -> Array:
-        """The log of the integral of exp(coefficient q) under the measure of total mass 1, ``float64[]``."""
+        """See `Planar`."""
         with jax.enable_x64(True):
             weight, score = packed(target, other), score.capped(LARGEST)
             pairs = zip(self.families(), self.prepare(x).parts, strict=True)

@@ -1,5 +1,6 @@
 """The family of slab wedges: its size, how lines on its lattice divide a grid, pieces of triangles, learners."""
 
+from dataclasses import dataclass
 from itertools import combinations, product
 from math import exp
 
@@ -11,11 +12,14 @@ from dpjax.concepts.unions import Unions
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners.unions import UnionLearner
-from dpjax.mechanisms.cover import SlabWedges
-from dpjax.mechanisms.cover.lines.halfplanes import Planar
+from dpjax.mechanisms.cover import Pieces, SlabWedges
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes, Planar
 from dpjax.mechanisms.cover.score import Gained, Score
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw, lines_of
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
+from dpjax.mechanisms.cover.slabs.selection import select_wedge
+from dpjax.mechanisms.cover.triangles.strips import all_hit
+from dpjax.mechanisms.cover.triangles.triangles import Triangles
 
 BUDGET, GOAL = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
 
@@ -79,6 +83,9 @@ def test_mistakes_of_users():
         Sizes(boxes=10)
     with pytest.raises(InputError, match="batch"):
         Sizes(boxes=9, depth=0)
+    for other in (Pieces(9), Triangles(7), HalfPlanes(7)):
+        with pytest.raises(InputError, match="pieces"):
+            SlabWedges(7, other)
     x, some = np.zeros((2, 2), np.int32), np.array([True, False])
     with pytest.raises(InputError, match="score"):
         SlabWedges(7).select(jax.random.key(0), x, some, ~some, Gained(np.float32(1), np.float32(1)))
@@ -115,3 +122,31 @@ def test_corners_count_and_not_the_triangles_of_some_triangulation():
     with pytest.raises(InputError, match="6"):
         Unions(12, 2, polygons=1).of_polygons([hexagon])
     assert Unions(12, 4, polygons=1).of_polygons([hexagon]).size == Unions(12, 4).limbs
+
+
+@dataclass(frozen=True)
+class Upright(Planar):
+    """A family from outside: the rectangle of all rows alone, of weight 1."""
+
+    d: int
+
+    planes = property(lambda self: HalfPlanes(self.d))
+    edges = 4
+
+    def log_total(self, x, target, other, score):
+        counts = (rows.sum().astype(float) for rows in (target, other))
+        return score.log_weight(*counts)
+
+    def select(self, key, x, target, other, score):
+        return SlabWedges(self.d, bits=0).select(key, x, target & False, other & False, score)
+
+    def hits(self, h, x):
+        return all_hit(self.planes, h, x)
+
+
+def test_another_family_stands_beside_the_wedges():
+    """All rows are targets, and the rectangle of all rows has half of the measure."""
+    family = SlabWedges(7, Upright(7), sizes=Sizes(boxes=256, batch=4, depth=2))
+    x, all_ = np.array([[i, 7 - i] for i in range(8)], np.int32), np.ones(8, bool)
+    run = jax.jit(jax.vmap(lambda key: select_wedge(family, key, x, all_, ~all_, Score.of(8.0, 1, 20.0)).piece))
+    assert run(jax.random.split(jax.random.key(0), 64)).mean() > 0.9
