@@ -19,9 +19,10 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["accelerator"]:
         return accelerator.main(arguments[1:])
     parser = argparse.ArgumentParser(
-        "python -m benchmarks", description="dpjax beside what one would use instead, or the machine's ceilings.",
+        "python -m benchmarks",
+        description="dpjax beside what one would use instead, or the machine's ceilings.",
         epilog=f"Rows: {' '.join(ROWS)}. Rows of --roofline: {' '.join(roofline.ROWS)}",
-    )  # fmt: skip
+    )
     parser.add_argument("rows", nargs="*", metavar="ROW", help="all by default")
     parser.add_argument("--quick", action="store_true", help="a few repetitions of each")
     parser.add_argument("--json", action="store_true", help="rows as one line of JSON")

@@ -28,9 +28,12 @@ class Child:
         path = os.pathsep.join([str(Path(dpjax.__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"from benchmarks import child; child.serve({devices}, {cores})"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
             env=os.environ | {"PYTHONPATH": path} | chosen,
-        )  # fmt: skip
+        )
 
     def __enter__(self) -> "Child":
         return self

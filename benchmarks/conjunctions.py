@@ -80,6 +80,11 @@ def _against_products(seconds: float) -> Measured:
 
 
 ROWS = (
-    Row("conjunctions-jax", f"plain JAX, products of float32 matrices, {ROUNDS} rounds, {DIMENSION} coordinates",
-        "trials/s", 1.5, _against_products),
-)  # fmt: skip
+    Row(
+        "conjunctions-jax",
+        f"plain JAX, products of float32 matrices, {ROUNDS} rounds, {DIMENSION} coordinates",
+        "trials/s",
+        1.5,
+        _against_products,
+    ),
+)

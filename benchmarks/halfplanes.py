@@ -116,10 +116,25 @@ _UNIT = "choices/s"
 ROWS = (
     Row("halfplane-1500", "one choice from 1500 rows in 8 ms", _UNIT, 1.0, functools.partial(within, 1500, 8e-3)),
     Row("halfplane-20000", "one choice from 20000 rows in 110 ms", _UNIT, 1.0, functools.partial(within, 20_000, 0.11)),
-    Row("halfplane-slabs", f"all trapezoids of {_SLAB_ROWS} rows slab by slab", _UNIT, 100.0,
-        functools.partial(against, by_slabs, _SLAB_ROWS)),
-    Row("halfplane-events", f"all trapezoids of {_EVENT_ROWS} rows by sorted crossings", _UNIT, 100.0,
-        functools.partial(against, by_events, _EVENT_ROWS)),
-    Row("halfplane-vmap", f"{_BATCH} of the databases of {_BATCH_ROWS} rows vmapped", _UNIT, None,
-        functools.partial(together, _BATCH_ROWS, _BATCH)),
-)  # fmt: skip
+    Row(
+        "halfplane-slabs",
+        f"all trapezoids of {_SLAB_ROWS} rows slab by slab",
+        _UNIT,
+        100.0,
+        functools.partial(against, by_slabs, _SLAB_ROWS),
+    ),
+    Row(
+        "halfplane-events",
+        f"all trapezoids of {_EVENT_ROWS} rows by sorted crossings",
+        _UNIT,
+        100.0,
+        functools.partial(against, by_events, _EVENT_ROWS),
+    ),
+    Row(
+        "halfplane-vmap",
+        f"{_BATCH} of the databases of {_BATCH_ROWS} rows vmapped",
+        _UNIT,
+        None,
+        functools.partial(together, _BATCH_ROWS, _BATCH),
+    ),
+)

@@ -68,13 +68,35 @@ def _against_a_small_domain(seconds: float) -> Measured:
 
 _UNIT = "trials/s"
 ROWS = (
-    Row("thresholds-opendp", "OpenDP noisy max of 1024, scores as a list", _UNIT, 100.0,
-        functools.partial(_against_opendp, False), ("opendp",)),
-    Row("thresholds-opendp-array", "OpenDP noisy max of 1024, scores as an int64 array", _UNIT, None,
-        functools.partial(_against_opendp, True), ("opendp",)),
-    Row("thresholds-numpy", "NumPy, batched, inverse CDF of 1024", _UNIT, 2.0,
-        functools.partial(_against_numpy, peers.thresholds, 2000)),
-    Row("thresholds-numpy-intervals", "NumPy, batched, by intervals as dpjax", _UNIT, None,
-        functools.partial(_against_numpy, peers.thresholds_by_intervals, 256)),
+    Row(
+        "thresholds-opendp",
+        "OpenDP noisy max of 1024, scores as a list",
+        _UNIT,
+        100.0,
+        functools.partial(_against_opendp, False),
+        ("opendp",),
+    ),
+    Row(
+        "thresholds-opendp-array",
+        "OpenDP noisy max of 1024, scores as an int64 array",
+        _UNIT,
+        None,
+        functools.partial(_against_opendp, True),
+        ("opendp",),
+    ),
+    Row(
+        "thresholds-numpy",
+        "NumPy, batched, inverse CDF of 1024",
+        _UNIT,
+        2.0,
+        functools.partial(_against_numpy, peers.thresholds, 2000),
+    ),
+    Row(
+        "thresholds-numpy-intervals",
+        "NumPy, batched, by intervals as dpjax",
+        _UNIT,
+        None,
+        functools.partial(_against_numpy, peers.thresholds_by_intervals, 256),
+    ),
     Row("thresholds-2^60", "dpjax over 2^10 thresholds", _UNIT, 0.8, _against_a_small_domain),
-)  # fmt: skip
+)

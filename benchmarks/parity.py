@@ -68,6 +68,11 @@ def _against_numpy(seconds: float) -> Measured:
 
 
 ROWS = (
-    Row("parity-numpy", f"NumPy on packed bits, one system after the other, {CONCEPTS} parities of {DIMENSION} bits",
-        "trials/s", 20.0, _against_numpy),
-)  # fmt: skip
+    Row(
+        "parity-numpy",
+        f"NumPy on packed bits, one system after the other, {CONCEPTS} parities of {DIMENSION} bits",
+        "trials/s",
+        20.0,
+        _against_numpy,
+    ),
+)

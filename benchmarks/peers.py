@@ -46,7 +46,7 @@ def jax_laplace(key: Array, shape: tuple[int, ...], dtype) -> Array:
 
 def jax_conjunction(
     key: Array, dimension: int, literals: int, rounds: int, rows: int, coefficient: float, scale: float, offset: float
-) -> Array:  # fmt: skip
+) -> Array:
     """A private set cover by products of float32 matrices and ``jax.random.categorical``: the exact error.
 
     64-bit types enabled. The AND of the first literals is 1 with probability 1/2. Scores are those of coordinates,
@@ -295,8 +295,9 @@ def numpy_pieces(family: Pieces, x: np.ndarray, target: np.ndarray, other: np.nd
     prepared = [np.asarray(part.bins) for part in family.prepare(jnp.asarray(x)).parts]
     groups = [
         (own.bins, strips[group], float(np.log(own.size)))
-        for own, strips in zip(family.families(), prepared, strict=True) for group in own.groups()
-    ]  # fmt: skip
+        for own, strips in zip(family.families(), prepared, strict=True)
+        for group in own.groups()
+    ]
 
     def counts(place: np.ndarray, bins: int, axes: int) -> np.ndarray:
         table = np.bincount(place, minlength=bins**axes).reshape((bins,) * axes)

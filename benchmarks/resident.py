@@ -31,9 +31,11 @@ def of_process() -> dict[str, float]:
         ctypes.CDLL(None).malloc_trim(0)
     stats = jax.local_devices()[0].memory_stats() or {}
     return {
-        "peak_mib": whole, "peak_since_mib": since, "held_mib": _status("VmRSS", whole),
+        "peak_mib": whole,
+        "peak_since_mib": since,
+        "held_mib": _status("VmRSS", whole),
         "device_peak_mib": stats.get("peak_bytes_in_use", 0) / 2**20,
-    }  # fmt: skip
+    }
 
 
 def _status(name: str, otherwise: float) -> float:

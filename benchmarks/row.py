@@ -58,7 +58,14 @@ class Row:
         found = self.measure(seconds)
         passed = None if self.goal is None else bool(found.ratio >= self.goal)
         return {
-            "name": self.name, "value": float(found.value), "peer": self.peer, "peer_value": float(found.peer_value),
-            "ratio": float(found.ratio), "goal": self.goal, "unit": self.unit, "passed": passed, "note": found.note,
+            "name": self.name,
+            "value": float(found.value),
+            "peer": self.peer,
+            "peer_value": float(found.peer_value),
+            "ratio": float(found.ratio),
+            "goal": self.goal,
+            "unit": self.unit,
+            "passed": passed,
+            "note": found.note,
             "processor": processor(),
-        }  # fmt: skip
+        }

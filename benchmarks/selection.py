@@ -96,4 +96,4 @@ ROWS = (
     Row("exponential-1k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, SMALL)),
     Row("exponential-64k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, LARGE)),
     Row("race-1k-numpy", "NumPy, exponential race in chunks, float32, no keys", _UNIT, None, _race_against_numpy),
-)  # fmt: skip
+)

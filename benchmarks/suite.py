@@ -45,9 +45,11 @@ def run(
     if missing:
         others = [name for name in ROWS if not missing.intersection(ROWS[name].needs)]
         raise InputError(
-            "benchmarks", f"{', '.join(sorted(missing))} to compare with", "not installed",
+            "benchmarks",
+            f"{', '.join(sorted(missing))} to compare with",
+            "not installed",
             f"pip install 'dpjax[bench]', or name only rows that do without: {' '.join(others)}",
-        )  # fmt: skip
+        )
     rows = []
     for name in asked:
         rows.append(ROWS[name].run(0.2 if quick else 3.0))

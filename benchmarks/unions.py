@@ -63,6 +63,11 @@ def _against_numpy(seconds: float) -> Measured:
 
 _TRIANGLES, _RECTANGLES = (family.size for family in FAMILY.families())
 ROWS = (
-    Row("union-numpy", f"NumPy, sums in tables, {_ROWS} rows, {_TRIANGLES} triangles and {_RECTANGLES} rectangles",
-        "choices/s", 1.0, _against_numpy),
-)  # fmt: skip
+    Row(
+        "union-numpy",
+        f"NumPy, sums in tables, {_ROWS} rows, {_TRIANGLES} triangles and {_RECTANGLES} rectangles",
+        "choices/s",
+        1.0,
+        _against_numpy,
+    ),
+)

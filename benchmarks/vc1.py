@@ -81,8 +81,18 @@ def _thresholds(seconds: float) -> Measured:
 
 _UNIT = "trials/s"
 ROWS = (
-    Row("vc1-tree-numpy", f"NumPy, one trial after the other, {_NODES} nodes, {_SUBSAMPLES} subsamples", _UNIT, 50.0,
-        _against_numpy),
-    Row("vc1-thresholds", f"{_MANY} trials of {_ROWS} rows, height {_HEIGHT}, in {_SECONDS:g} s", _UNIT, 1.0,
-        _thresholds),
-)  # fmt: skip
+    Row(
+        "vc1-tree-numpy",
+        f"NumPy, one trial after the other, {_NODES} nodes, {_SUBSAMPLES} subsamples",
+        _UNIT,
+        50.0,
+        _against_numpy,
+    ),
+    Row(
+        "vc1-thresholds",
+        f"{_MANY} trials of {_ROWS} rows, height {_HEIGHT}, in {_SECONDS:g} s",
+        _UNIT,
+        1.0,
+        _thresholds,
+    ),
+)

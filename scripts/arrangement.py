@@ -78,9 +78,18 @@ def arrangement(x: np.ndarray, target: np.ndarray, d: int, budget: float, k: int
 
 
 def plot_arrangement(
-    x: np.ndarray, target: np.ndarray, d: int, budget: float, k: int, coefficient: float, base: str | Path,
-    about: Mapping[str, Any], title: str, caption: str = "", formats: str | Sequence[str] = ("png", "svg"),
-) -> list[Path]:  # fmt: skip
+    x: np.ndarray,
+    target: np.ndarray,
+    d: int,
+    budget: float,
+    k: int,
+    coefficient: float,
+    base: str | Path,
+    about: Mapping[str, Any],
+    title: str,
+    caption: str = "",
+    formats: str | Sequence[str] = ("png", "svg"),
+) -> list[Path]:
     """Draws the rows with the likeliest halfplanes that hit some of them, and the arrangement; writes a file a format.
 
     Arguments as `arrangement` has them; returns the paths.
@@ -103,7 +112,7 @@ def plot_arrangement(
 
 def _pieces(
     chart: np.ndarray, slopes: np.ndarray, base: np.ndarray, height: np.ndarray, sign: int, d: int
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Trapezoids of (slope, offset) as polygons of (angle, distance): up along the bottom, back along the top."""
     part = np.linspace(0, 1, _STEPS)
     slope = slopes[:, :1] + np.diff(slopes, axis=1) * part
@@ -137,7 +146,7 @@ def _plane(axes: Axes, x: np.ndarray, target: np.ndarray, d: int, law: Arrangeme
 
 def _dual(
     figure: Figure, axes: Axes, x: np.ndarray, target: np.ndarray, d: int, law: Arrangement, best: np.ndarray
-) -> None:  # fmt: skip
+) -> None:
     most = float(law.chance.max())
     shades, greys = LogNorm(most * _SHADES, most, clip=True), ListedColormap(colormaps["Greys"](_GREYS))
     cells = PolyCollection(list(law.pieces), array=law.chance[law.place], cmap=greys, norm=shades, linewidths=0.3)
@@ -158,5 +167,14 @@ def _dual(
 
 def _badge(axes: Axes, place: np.ndarray, number: int) -> None:
     across, up = float(place[0]), float(place[1])
-    axes.text(across, up, str(number), fontsize=8, ha="center", va="center", zorder=5, color="#222222",
-              bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _LINE})  # fmt: skip
+    axes.text(
+        across,
+        up,
+        str(number),
+        fontsize=8,
+        ha="center",
+        va="center",
+        zorder=5,
+        color="#222222",
+        bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _LINE},
+    )

@@ -88,8 +88,16 @@ def page(answers: Sequence[tuple[Problem, Advice]], trials: int) -> str:
     rows = []
     for (problem, found), best in zip(answers, good, strict=True):
         theorem, measured = found.by_theorem, found.by_measurement
-        rows.append([str(problem), *_choice(theorem), measured and measured.name, measured and measured.star,
-                     "yes" if best else "no", found.below.n])  # fmt: skip
+        rows.append(
+            [
+                str(problem),
+                *_choice(theorem),
+                measured and measured.name,
+                measured and measured.star,
+                "yes" if best else "no",
+                found.below.n,
+            ]
+        )
     text = HEAD.format(count=len(answers), best=sum(good), beta=BETA, good=1 - BETA, trials=trials) + table(head, rows)
     for problem, found in answers:
         text += f"\n## {str(problem).capitalize()}\n\nOn {', '.join(found.tasks)}. "
@@ -109,9 +117,7 @@ def _star(entry: Entry) -> str | None:
     return str(entry.star) if entry.star else None if entry.runs else "does not run"
 
 
-def main(
-    out: Path, seed: int, trials: int, chosen: Sequence[Problem] = PROBLEMS, store: Path | None = None
-) -> None:  # fmt: skip
+def main(out: Path, seed: int, trials: int, chosen: Sequence[Problem] = PROBLEMS, store: Path | None = None) -> None:
     """Measures the problems one after the other, and writes the page of those that are done after each."""
     answers: list[tuple[Problem, Advice]] = []
     for problem in chosen:

@@ -111,13 +111,17 @@ def _cases() -> list[Case]:
     tight = ((0.5, 0.5 / E),)
     return [
         Case("Laplace", _laplace, tight),
-        Case("discrete Laplace", _discrete, ((E / (1 + E), 1 / (1 + E)),),
-             plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1)),
+        Case(
+            "discrete Laplace",
+            _discrete,
+            ((E / (1 + E), 1 / (1 + E)),),
+            plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1),
+        ),
         Case("randomized response, 5 categories", _response, ((E / (4 + E), 1 / (4 + E)),)),
         Case("one event in one direction", _one_sided, tight),
         Case("exponential, 4 scores, true epsilon .5", _exponential, _of_scores()),
         Case("Gaussian", _gaussian, tails, DELTA, lambda privacy: m.gaussian_plan(privacy, sensitivity=1)),
-    ]  # fmt: skip
+    ]
 
 
 def row(case: Case, n: int, audits: int) -> str:

@@ -83,11 +83,17 @@ def main(written: Path, out: Path) -> None:
     answer = json.loads(written.read_text())
     config, pure, approximate = answer["config"], multi_table.PURE, multi_table.APPROXIMATE
     page = HEAD.format(
-        alpha=multi_table.ALPHA, beta=multi_table.BETA, pure=float(pure.epsilon),
-        epsilon=float(approximate.epsilon), delta=float(approximate.delta), noise=multi_table.NOISE,
-        dimension=multi_table.DIMENSION, target=1 - multi_table.BETA,
-        confidence=config["confidence"], allowance=multi_table.ALLOWANCE,
-    )  # fmt: skip
+        alpha=multi_table.ALPHA,
+        beta=multi_table.BETA,
+        pure=float(pure.epsilon),
+        epsilon=float(approximate.epsilon),
+        delta=float(approximate.delta),
+        noise=multi_table.NOISE,
+        dimension=multi_table.DIMENSION,
+        target=1 - multi_table.BETA,
+        confidence=config["confidence"],
+        allowance=multi_table.ALLOWANCE,
+    )
     write_page(out / "bns-multi.md", page + _verdict(answer) + "\n" + markdown(answer) + TAIL)
     plot_table(answer, figure_path(out, "bns-multi"))
 

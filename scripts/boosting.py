@@ -112,10 +112,14 @@ def sizes() -> str:
             [alpha, weak, plan.rounds, int(plan.draws), f"{float(plan.one.epsilon):.3f}", f"{n:,}", f"{closed:,}"]
         )
     confident = [
-        ["blocks of error 1/4 to 1/3", Confident(KLN(SMALL)).sample_size(Privacy(1.0), Accuracy(1 / 3, beta)), beta,
-         boosting.fresh_rows_printed(boosting.blocks(beta, 0.25), 1 / 36, 1.0, beta)]
+        [
+            "blocks of error 1/4 to 1/3",
+            Confident(KLN(SMALL)).sample_size(Privacy(1.0), Accuracy(1 / 3, beta)),
+            beta,
+            boosting.fresh_rows_printed(boosting.blocks(beta, 0.25), 1 / 36, 1.0, beta),
+        ]
         for beta in (0.1, 1e-3)
-    ]  # fmt: skip
+    ]
     header = ["alpha", "weak error", "T", "m", "e0", "n", "closed form"]
     more = "\nConfidence boosting, with the rows of its choice by Hoeffding's bound beside it:\n\n"
     named = ["", "n", "beta", "choice alone, by Hoeffding"]
@@ -131,9 +135,16 @@ def round_bound() -> str:
             max((wrong_rows(kappa, gamma, count, ROWS, pick), name) for name, pick in PICKS.items())
             for count in (turns, turns // 4)
         ]
-        rows.append([
-            f"{kappa:.3g}", f"{gamma:.3g}", turns, f"{worst[0][0] / ROWS:.3f}", worst[0][1], f"{worst[1][0] / ROWS:.3f}"
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"{kappa:.3g}",
+                f"{gamma:.3g}",
+                turns,
+                f"{worst[0][0] / ROWS:.3f}",
+                worst[0][1],
+                f"{worst[1][0] / ROWS:.3f}",
+            ]
+        )
     return table(["kappa", "gamma", "T", "wrong after T", "by", "wrong after T/4"], rows)
 
 
@@ -159,28 +170,57 @@ def boosted_trials(trials: int, seed: int) -> str:
         failed, trained = int(np.sum(errors > alpha)), int(np.sum(wrong >= alpha / 3 * n))
         upper = float(clopper_pearson(failed, trials)[1])
         spent = learner.guarantee(plan)
-        rows.append([
-            f"{0.5 - gamma:.3g}", f"{n:,}", f"({spent.epsilon:.6f}, {spent.delta:g})", failed, f"{upper:.3f}", trained,
-            f"{errors.max():.4f}",
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"{0.5 - gamma:.3g}",
+                f"{n:,}",
+                f"({spent.epsilon:.6f}, {spent.delta:g})",
+                failed,
+                f"{upper:.3f}",
+                trained,
+                f"{errors.max():.4f}",
+            ]
+        )
     return table(
-        ["weak error", "n", "guarantee", "failures", "95% upper bound of their rate", "runs with kappa n wrong rows",
-         "largest error"], rows,
-    )  # fmt: skip
+        [
+            "weak error",
+            "n",
+            "guarantee",
+            "failures",
+            "95% upper bound of their rate",
+            "runs with kappa n wrong rows",
+            "largest error",
+        ],
+        rows,
+    )
 
 
 def as_printed() -> str:
     """A row for each step."""
     turns = boosting.rounds(0.05, 1 / 6)
-    return table(["step", "printed", "computed"], [
-        [f"amplify a run of {turns} rounds at epsilon = .25, which is {2 * turns * 0.25:g}-private, by subsampling",
-         "linear in 2 T epsilon", f"{bgs_boosting.last_step_factor(0.25, turns):.3g} times that"],
-        ["the same with 2 T epsilon <= 1 at rate 1/(12 T): delta", "delta",
-         f"{bgs_boosting.last_step_delta(0.25):.3f} delta"],
-        ["at rate 1/(16 T)", "", f"{bgs_boosting.last_step_delta(0.25, 16):.3f} delta"],
-        ["training error alpha/2 needs density alpha/2: epsilon of a round, alpha = .1, n = 10^4, m = 100, e0 = 1/2",
-         "density alpha", f"{bgs_boosting.density_factor(0.1, 10_000, 100, 0.5):.3f} times that"],
-    ])  # fmt: skip
+    return table(
+        ["step", "printed", "computed"],
+        [
+            [
+                f"amplify a run of {turns} rounds at epsilon = .25, which is {2 * turns * 0.25:g}-private, "
+                "by subsampling",
+                "linear in 2 T epsilon",
+                f"{bgs_boosting.last_step_factor(0.25, turns):.3g} times that",
+            ],
+            [
+                "the same with 2 T epsilon <= 1 at rate 1/(12 T): delta",
+                "delta",
+                f"{bgs_boosting.last_step_delta(0.25):.3f} delta",
+            ],
+            ["at rate 1/(16 T)", "", f"{bgs_boosting.last_step_delta(0.25, 16):.3f} delta"],
+            [
+                "training error alpha/2 needs density alpha/2: epsilon of a round, alpha = .1, n = 10^4, "
+                "m = 100, e0 = 1/2",
+                "density alpha",
+                f"{bgs_boosting.density_factor(0.1, 10_000, 100, 0.5):.3f} times that",
+            ],
+        ],
+    )
 
 
 # --- the table ---------------------------------------------------------------------------------------------------
@@ -304,10 +344,12 @@ def choose(name: str, epsilon: float, data: Data, rows: np.ndarray, seed: int) -
     orders = [rows[np.asarray(jax.random.permutation(keys.stream(key, "order"), len(rows)))] for key in own]
     for setting in settings:
         run = runner(setting, len(rows) - held, epsilon)
-        errors.append(sum(
-            int(run(keys.stream(key, "learn"), (data.cube, data.fine, data.y), order[held:], order[:held]))
-            for key, order in zip(own, orders, strict=True)
-        ))  # fmt: skip
+        errors.append(
+            sum(
+                int(run(keys.stream(key, "learn"), (data.cube, data.fine, data.y), order[held:], order[:held]))
+                for key, order in zip(own, orders, strict=True)
+            )
+        )
     return settings[int(np.argmin(errors))]
 
 
@@ -366,14 +408,23 @@ def page(trials: int, seed: int) -> str:
     runs = max(1, trials // FOLDS)
     errors, constant, verdict = on_table(runs, seed)
     alone = KLN(SMALL).sample_size(Privacy(1.0), Accuracy(0.1, BETA))
-    return "".join([
-        HEAD.format(trials=trials, beta=BETA, alone=alone), sizes(),
-        ROUNDS.format(n=ROWS, count=len(PICKS)), round_bound(),
-        TRIALS.format(trials=trials), boosted_trials(trials, seed), PRINTED, as_printed(),
-        TABLE.format(
-            dimension=STUMPS.dimension, delta=DELTA, folds=FOLDS, inner=INNER, runs=runs, constant=constant
-        ), errors, verdict,
-    ])  # fmt: skip
+    return "".join(
+        [
+            HEAD.format(trials=trials, beta=BETA, alone=alone),
+            sizes(),
+            ROUNDS.format(n=ROWS, count=len(PICKS)),
+            round_bound(),
+            TRIALS.format(trials=trials),
+            boosted_trials(trials, seed),
+            PRINTED,
+            as_printed(),
+            TABLE.format(
+                dimension=STUMPS.dimension, delta=DELTA, folds=FOLDS, inner=INNER, runs=runs, constant=constant
+            ),
+            errors,
+            verdict,
+        ]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

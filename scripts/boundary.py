@@ -181,16 +181,29 @@ def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> Non
     """The first run."""
     plan = case.learner.plan(PRIVACY, ACCURACY, len(run.sample.y))
     config = {
-        "script": "boundary", "state": case.code, "box": list(case.box), "rows": len(run.sample.y), "d": D,
-        "rounds": plan.rounds, "k": plan.k, "relation": RELATION.value,
-        "epsilon": PRIVACY.epsilon, "delta": PRIVACY.delta, "trial": 0,
-    }  # fmt: skip
+        "script": "boundary",
+        "state": case.code,
+        "box": list(case.box),
+        "rows": len(run.sample.y),
+        "d": D,
+        "rounds": plan.rounds,
+        "k": plan.k,
+        "relation": RELATION.value,
+        "epsilon": PRIVACY.epsilon,
+        "delta": PRIVACY.delta,
+        "trial": 0,
+    }
     caption = rf"{len(run.sample.y)} locations, $\varepsilon = {PRIVACY.epsilon:g}$: error {run.error:.3f}"
     plot_polygon(
-        (case.learner.concepts, case.learner.concepts.trimmed(run.found)), run.sample,
-        figure_path(out, case.figure), about(config, seed),
-        f"{case.name}, learned from labeled locations", caption, truth=truth, box=case.box,
-    )  # fmt: skip
+        (case.learner.concepts, case.learner.concepts.trimmed(run.found)),
+        run.sample,
+        figure_path(out, case.figure),
+        about(config, seed),
+        f"{case.name}, learned from labeled locations",
+        caption,
+        truth=truth,
+        box=case.box,
+    )
 
 
 if __name__ == "__main__":

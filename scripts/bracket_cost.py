@@ -20,8 +20,15 @@ CURVES: dict[str, Callable[[int], float]] = {
     "exponential: failures exp(-n / 90)": lambda n: -math.expm1(-n / 90),
     "shallow: failures 3 / sqrt(n)": lambda n: max(0.0, 1 - 3 / math.sqrt(n)),
 }
-HEADINGS = ("success", "look within gamma: trials", "contains n*", "n*: trials", "contains n*", "n_high / n_low",
-            "one step")  # fmt: skip
+HEADINGS = (
+    "success",
+    "look within gamma: trials",
+    "contains n*",
+    "n*: trials",
+    "contains n*",
+    "n_high / n_low",
+    "one step",
+)
 
 
 class Counts:
@@ -46,8 +53,10 @@ def rows(runs: int = RUNS) -> list[tuple[str, ...]]:
 
         def stars(gamma: float, trials: int, curve=curve, enough=enough) -> list[Bracket]:
             how = {"start": 2 * enough, "stride": 4}
-            return [search(Counts(curve, seed), GRID, BETA, ERROR, gamma=gamma, trials=trials, **how)
-                    for seed in range(runs)]  # fmt: skip
+            return [
+                search(Counts(curve, seed), GRID, BETA, ERROR, gamma=gamma, trials=trials, **how)
+                for seed in range(runs)
+            ]
 
         look, exact = stars(GAMMA, 10**7), stars(0.0, 10_000)
         ratio = float(np.median([(star.n_high or GRID[-1]) / (star.n_low or GRID[0]) for star in exact]))

@@ -28,8 +28,24 @@ TOOLS = ("build>=1.2,<2", "twine>=6,<8", "check-wheel-contents>=0.6,<0.7", "cffc
 MIB = 2**20
 LARGEST_WHEEL = 5 * MIB
 IN_SDIST = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", "tests/conftest.py")
-STUDY = ("curve", "--concepts", "Points(16)", "--learners", "PointLearner", "--epsilon", "1", "--n", "40",
-         "--trials", "50", "--devices", "1", "--out", "study", "--json")  # fmt: skip
+STUDY = (
+    "curve",
+    "--concepts",
+    "Points(16)",
+    "--learners",
+    "PointLearner",
+    "--epsilon",
+    "1",
+    "--n",
+    "40",
+    "--trials",
+    "50",
+    "--devices",
+    "1",
+    "--out",
+    "study",
+    "--json",
+)
 AUDIT = ("audit", "laplace_mechanism", "--json")
 
 
@@ -91,8 +107,12 @@ def check_metadata(wheel: Path, sdist: Path, root: Path = ROOT) -> str:
     found = metadata_of(wheel)
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     version = found["Version"]
-    wanted = {"Name": project["name"], "License-Expression": project["license"],
-              "Requires-Python": project["requires-python"], "Author": project["authors"][0]["name"]}  # fmt: skip
+    wanted = {
+        "Name": project["name"],
+        "License-Expression": project["license"],
+        "Requires-Python": project["requires-python"],
+        "Author": project["authors"][0]["name"],
+    }
     for field, value in wanted.items():
         require(found[field] == value, f"{wheel.name}: {field} is {found[field]!r}, expected {value!r}")
     require(sdist.name == f"{project['name']}-{version}.tar.gz", f"{sdist.name} has not the version {version}")

@@ -20,13 +20,21 @@ from urllib.parse import unquote, urldefrag, urljoin
 ROOT = Path(__file__).resolve().parents[1]
 SIZES, SCHEMES = (1400, 390), ("light", "dark")
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SEARCHES = {
-    "stability histogram": "histogram", "log*": "log", "replace-one": "replace", "Theorem 2.22": "theorem 2.22",
+    "stability histogram": "histogram",
+    "log*": "log",
+    "replace-one": "replace",
+    "Theorem 2.22": "theorem 2.22",
     "bns:2.22": "theorem 2.22",
-}  # fmt: skip
+}
 """What is searched -> a word that a title of the results has, in lower case."""
 
 
@@ -91,8 +99,12 @@ def look(browser, base: str, paths: list[str], width: int, scheme: str, pictures
     here = {"path": ""}
     view.on("console", lambda m: found.append(f"{here['path']}: console: {m.text}") if m.type == "error" else None)
     view.on("pageerror", lambda error: found.append(f"{here['path']}: {error}"))
-    view.on("request", lambda one: None if one.url.startswith((base, "data:", "blob:")) else
-            found.append(f"{here['path']}: asks {one.url}"))  # fmt: skip
+    view.on(
+        "request",
+        lambda one: (
+            None if one.url.startswith((base, "data:", "blob:")) else found.append(f"{here['path']}: asks {one.url}")
+        ),
+    )
     for path in dict.fromkeys(paths):
         here["path"] = f"{path} at {width}, {scheme}"
         view.goto(base + path, wait_until="load")

@@ -66,8 +66,14 @@ corrected constants fewer rows are needed than with naive composition {crossover
 """
 
 
-def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, rules: Sequence[str] = tuple(RULES),
-         store: Path | None = None) -> None:  # fmt: skip
+def main(
+    out: Path,
+    seed: int,
+    trials: int,
+    literals: Sequence[int] = LITERALS,
+    rules: Sequence[str] = tuple(RULES),
+    store: Path | None = None,
+) -> None:
     """Searches, page and figure."""
     with cells_in(store, seed) as cells:
         rows = [_measured(name, k, trials, cells) for name in rules for k in literals]
@@ -78,8 +84,15 @@ def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, 
     page = HEAD + table(head, shown) + MIDDLE.format(exponents=exponents) + table(head, coefficients) + TAIL_TEXT
     write_page(out / "conjunctions.md", page.replace("{crossover}", _crossover(rows, literals)))
     lines = [_line(name, [row for row in rows if row["rule"] == name and _closed(row)]) for name in rules]
-    config = {"script": "conjunctions", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA,
-              "dimension": DIMENSION, "literals": list(literals)}  # fmt: skip
+    config = {
+        "script": "conjunctions",
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "alpha": ALPHA,
+        "beta": BETA,
+        "dimension": DIMENSION,
+        "literals": list(literals),
+    }
     panel = Panel("", "literals $k$", "rows $n$", [line for line in lines if line.x], ticks=list(literals))
     points = {f"{row['rule']}, k = {row['k']}": row["point"] for row in rows if _closed(row)}
     if panel.lines:
@@ -99,8 +112,14 @@ def _measured(name: str, k: int, trials: int, cells: Cells) -> dict[str, Any]:
     star = bracket(setting, cells, grid, start=start or grid[-1], trials=8 * trials)
     print(name, k, star.n_low, star.n_high, star.trials_total, flush=True)
     coefficient = float(learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)).coefficient)
-    return {"rule": name, "k": k, "low": star.n_low, "high": star.n_high, "coefficient": coefficient,
-            "point": end_of(setting, star.n_high or grid[-1])}  # fmt: skip
+    return {
+        "rule": name,
+        "k": k,
+        "low": star.n_low,
+        "high": star.n_high,
+        "coefficient": coefficient,
+        "point": end_of(setting, star.n_high or grid[-1]),
+    }
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,10 @@ def main(path: Path) -> None:
     """Audits, and writes the tables."""
     rows = [_row(A_DIST, "stability", epsilon) for epsilon in (1.0, 0.5, 0.1)]
     few = [_row(SANITIZER.format(n), "stability_histogram", 1.0, n) for n in (100, 500, 1084)]
-    last = [f"| {alpha:g} | {epsilon:g} | {_last(alpha, epsilon)} | {_of_proof(alpha, epsilon)} |"
-            for alpha, epsilon in ((0.1, 1.0), (0.1, 0.5))]  # fmt: skip
+    last = [
+        f"| {alpha:g} | {epsilon:g} | {_last(alpha, epsilon)} | {_of_proof(alpha, epsilon)} |"
+        for alpha, epsilon in ((0.1, 1.0), (0.1, 0.5))
+    ]
     page = HEAD + "\n".join(rows) + "\n" + WHY + COLUMNS + "\n".join(few) + "\n" + LAST_N + "\n".join(last) + "\n"
     write_page(path, page + WHY_N + _parities() + _secrecy() + _set_cover() + _multiclass())
 
@@ -130,8 +132,17 @@ def _parities() -> str:
         assert each - d in (5, 8)
         chance = parities.success(fit, d + 3, d, 1.0, delta)
         rows.append((d, f"{delta:g}", constant, total, fit, chance, m, each, m * each))
-    head = ("d", "delta", "C", "rows of the sum", "subsamples that fit", "success", "m planned", "rows of each",
-            "rows planned")  # fmt: skip
+    head = (
+        "d",
+        "delta",
+        "C",
+        "rows of the sum",
+        "subsamples that fit",
+        "success",
+        "m planned",
+        "rows of each",
+        "rows planned",
+    )
     return SAMPLE_SIZE + table(head, rows)
 
 
@@ -162,8 +173,18 @@ def _set_cover() -> str:
         assert spent[5] <= epsilon
         cells = (f"{value:.3f}" for value in (*spent[:4], spent[5]))
         rows.append((k, m, *cells, *(f"{plan.coefficient:.4f}" for plan in (printed, halved, ours))))
-    head = ("k", "m", "epsilon at least", "at most", "counts published, at least", "at most",
-            "halved, published, at most", "coefficient printed", "halved", "ours")  # fmt: skip
+    head = (
+        "k",
+        "m",
+        "epsilon at least",
+        "at most",
+        "counts published, at least",
+        "at most",
+        "halved, published, at most",
+        "coefficient printed",
+        "halved",
+        "ours",
+    )
     return SET_COVER.format(epsilon=epsilon, delta=DELTA, alpha=alpha) + table(head, rows)
 
 
@@ -180,35 +201,72 @@ def _multiclass() -> str:
     gamma, alpha, boosted = 1 / 6, 0.1, 0.25
     turns = boosting.rounds(alpha / 3, gamma)
     rows = [
-        ("Theorem 7.1", f"MLD <= log(k + 1) max d_i, log2({counter.k + 1}) max d_i = "
-         f"{log2(counter.k + 1) * counter.largest_bit:.3f} if that is not the number of bits",
-         f"MLD = {counter.multiclass} for rows {_listed(bgs_dimensions.COUNTEREXAMPLE)}",
-         f"with the number of bits, {(counter.k).bit_length()}"),
-        ("Section 6, copies", "dimension l D, with D that of a bit", f"{twice[1]} for l = 2 and dimension {twice[0]}",
-         "l d, with d that of the class"),
-        ("Theorem 7.2", "labels 0..k for every k, d-point functions of the natural numbers in all bits",
-         f"they have labels above k unless k + 1 is a power of two; on 3 points dimension {full} for L = 2 bits, d = 1",
-         f"L = ceil(log2(k + 1)), functions without two bits on a point; d (L + 1) points (on 2: {small})"),
-        ("Lemma 8.3", f"the representation dimension in the sample size: n = {with_dimension}",
-         f"the family chosen from has {size} functions ({tries} times {buckets} buckets, and 0): n = {with_size}",
-         "the size of that family"),
-        ("Lemma 8.5", "every alpha; the last sentence draws the family from the outputs on one database",
-         "the proof has those of every label, and 1 - 8 alpha", "a family for each label; alpha <= 1/8"),
-        ("Theorem 8.8", "a family is good for all distributions at once with probability 7/8",
-         "Definition 8.1 has 7/8 for one distribution", "the distribution of the sequence; MLD/32 stands"),
-        ("Appendix A, last step", "subsampling divides 2 T epsilon, as if it were at most 1",
-         f"at epsilon = {boosted:g}, T = {turns}: off by {bgs_boosting.last_step_factor(boosted, turns):.3g}",
-         "fewer rows in every round"),
-        ("Appendix A, last step", "rate 1/(12 T) gives delta",
-         f"{bgs_boosting.last_step_delta(boosted, 12):.3f} delta; 1/(16 T): "
-         f"{bgs_boosting.last_step_delta(boosted, 16):.3f} delta", "none: the step is left out"),
-        ("Appendix A, density", "weights are 1/(alpha n)-smooth",
-         f"training error alpha/2 needs density alpha/2: {bgs_boosting.density_factor(alpha, 10**6, 100, boosted):.3f} "
-         "times the epsilon of a round", "kappa = alpha/3, and its smoothness"),
-        ("Appendix A, weak learner", "A' is (2 epsilon, delta)-private",
-         "each row is read by one block or by the choice", "(epsilon, delta), parallel composition: `Confident`"),
+        (
+            "Theorem 7.1",
+            f"MLD <= log(k + 1) max d_i, log2({counter.k + 1}) max d_i = "
+            f"{log2(counter.k + 1) * counter.largest_bit:.3f} if that is not the number of bits",
+            f"MLD = {counter.multiclass} for rows {_listed(bgs_dimensions.COUNTEREXAMPLE)}",
+            f"with the number of bits, {(counter.k).bit_length()}",
+        ),
+        (
+            "Section 6, copies",
+            "dimension l D, with D that of a bit",
+            f"{twice[1]} for l = 2 and dimension {twice[0]}",
+            "l d, with d that of the class",
+        ),
+        (
+            "Theorem 7.2",
+            "labels 0..k for every k, d-point functions of the natural numbers in all bits",
+            f"they have labels above k unless k + 1 is a power of two; on 3 points dimension {full} "
+            "for L = 2 bits, d = 1",
+            f"L = ceil(log2(k + 1)), functions without two bits on a point; d (L + 1) points (on 2: {small})",
+        ),
+        (
+            "Lemma 8.3",
+            f"the representation dimension in the sample size: n = {with_dimension}",
+            f"the family chosen from has {size} functions ({tries} times {buckets} buckets, and 0): n = {with_size}",
+            "the size of that family",
+        ),
+        (
+            "Lemma 8.5",
+            "every alpha; the last sentence draws the family from the outputs on one database",
+            "the proof has those of every label, and 1 - 8 alpha",
+            "a family for each label; alpha <= 1/8",
+        ),
+        (
+            "Theorem 8.8",
+            "a family is good for all distributions at once with probability 7/8",
+            "Definition 8.1 has 7/8 for one distribution",
+            "the distribution of the sequence; MLD/32 stands",
+        ),
+        (
+            "Appendix A, last step",
+            "subsampling divides 2 T epsilon, as if it were at most 1",
+            f"at epsilon = {boosted:g}, T = {turns}: off by {bgs_boosting.last_step_factor(boosted, turns):.3g}",
+            "fewer rows in every round",
+        ),
+        (
+            "Appendix A, last step",
+            "rate 1/(12 T) gives delta",
+            f"{bgs_boosting.last_step_delta(boosted, 12):.3f} delta; 1/(16 T): "
+            f"{bgs_boosting.last_step_delta(boosted, 16):.3f} delta",
+            "none: the step is left out",
+        ),
+        (
+            "Appendix A, density",
+            "weights are 1/(alpha n)-smooth",
+            "training error alpha/2 needs density alpha/2: "
+            f"{bgs_boosting.density_factor(alpha, 10**6, 100, boosted):.3f} times the epsilon of a round",
+            "kappa = alpha/3, and its smoothness",
+        ),
+        (
+            "Appendix A, weak learner",
+            "A' is (2 epsilon, delta)-private",
+            "each row is read by one block or by the choice",
+            "(epsilon, delta), parallel composition: `Confident`",
+        ),
         ("Corollary A.3", "log d at d = 0", "a class of one function", "it is returned: no rows"),
-    ]  # fmt: skip
+    ]
     assert counter.multiclass > log2(counter.k + 1) * counter.largest_bit
     assert twice == [1, 2]
     assert small < 2 == full
@@ -233,9 +291,10 @@ def _row(what: str, name: str, epsilon: float, n: int = 100) -> str:
 
 def _last(alpha: float, epsilon: float) -> int:
     found = max(
-        n for n in range(1, 5000)
+        n
+        for n in range(1, 5000)
         if stability_histogram_guarantee(epsilon, DELTA, calibration="printed", alpha=alpha, n=n).delta > DELTA
-    )  # fmt: skip
+    )
     verdicts = [
         audit.exact(
             evidence.mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(epsilon, DELTA)

@@ -54,9 +54,17 @@ def curves(coefficient: float, rounds: int, k: int, scale: float, most: float) -
 
 
 def plot_set_cover(
-    base: str | Path, about: Mapping[str, Any], rounds: Sequence[int], k: int, epsilon: float, delta: float,
-    shown: int, title: str, caption: str = "", formats: str | Sequence[str] = ("png", "svg"),
-) -> list[Path]:  # fmt: skip
+    base: str | Path,
+    about: Mapping[str, Any],
+    rounds: Sequence[int],
+    k: int,
+    epsilon: float,
+    delta: float,
+    shown: int,
+    title: str,
+    caption: str = "",
+    formats: str | Sequence[str] = ("png", "svg"),
+) -> list[Path]:
     """Three panels: coefficients over ``rounds`` under both relations, and `curves` at the game's for ``shown`` rounds.
 
     Returns: the paths of the files, one a format.

@@ -32,47 +32,75 @@ SHARED = ("laws/", "core/", "experiments/")
 """Files that nearly all learners use."""
 
 REASONS: dict[str, tuple[str, str]] = {
-    "core/random.py": ("needed", "noise that is compared with counts of any size: float32 noise has a spacing that "
-                       "grows with the lead, and an event at the boundary would get another probability"),
-    "core/products.py": ("32-bit integers", "sums of whole numbers below 2**53; pairs of uint32 would need a product "
-                         "of their own"),
+    "core/random.py": (
+        "needed",
+        "noise that is compared with counts of any size: float32 noise has a spacing that "
+        "grows with the lead, and an event at the boundary would get another probability",
+    ),
+    "core/products.py": (
+        "32-bit integers",
+        "sums of whole numbers below 2**53; pairs of uint32 would need a product of their own",
+    ),
     "core/integers.py": ("32-bit integers", "words of slopes and values; products of words need the halves of uint64"),
     "core/wide.py": ("32-bit integers", "elements and masses are pairs of uint32 in memory and uint64 in between"),
-    "laws/table.py": ("partly needed", "sums of bounds and 64-bit targets are integers, which two uint32 could hold; "
-                      "the weights of one column of 8 and the acceptance probability make the law exact to float64"),
-    "laws/categorical.py": ("two float32", "a log-weight of float64 is split into two float32, which could be computed "
-                            "as such; the comparison with the acceptance probability is needed"),
-    "laws/laplace.py": ("needed", "tails down to 1e-10 decide stability tests; float32 probabilities are off by their "
-                        "rounding near 1"),
+    "laws/table.py": (
+        "partly needed",
+        "sums of bounds and 64-bit targets are integers, which two uint32 could hold; "
+        "the weights of one column of 8 and the acceptance probability make the law exact to float64",
+    ),
+    "laws/categorical.py": (
+        "two float32",
+        "a log-weight of float64 is split into two float32, which could be computed "
+        "as such; the comparison with the acceptance probability is needed",
+    ),
+    "laws/laplace.py": (
+        "needed",
+        "tails down to 1e-10 decide stability tests; float32 probabilities are off by their rounding near 1",
+    ),
     "laws/rounded_laplace.py": ("needed", "as `core/random.py`"),
     "laws": ("needed", "probabilities of a law, exact to float64"),
-    "experiments/": ("32-bit integers", "errors are masses, uint64; the comparison with the bins could use pairs of "
-                     "uint32"),
-    "concepts/": ("32-bit integers", "masses of distributions, up to 2^60 units, and numbers of elements up to 2^64: "
-                  "exact integers, which pairs of uint32 could hold"),
+    "experiments/": (
+        "32-bit integers",
+        "errors are masses, uint64; the comparison with the bins could use pairs of uint32",
+    ),
+    "concepts/": (
+        "32-bit integers",
+        "masses of distributions, up to 2^60 units, and numbers of elements up to 2^64: "
+        "exact integers, which pairs of uint32 could hold",
+    ),
     "learners/representations/": ("two float32", "log-weights of labelings, sums of logarithms of counts"),
     "learners/vc1_proper.py": ("needed", "noise that is compared, as `core/random.py`"),
     "learners/": ("32-bit integers", "ranks and counts of elements up to 2^64"),
     "lists/": ("32-bit integers", "counts of concepts"),
     "sanitizers/mwem.py": ("two float32", "logarithms of the weights of a histogram"),
     "sanitizers/": ("two float32", "noisy counts and their sums"),
-    "mechanisms/exponential.py": ("two float32", "log-weights before they are split into two float32; integer scores "
-                                  "under a float32 rate already do without"),
+    "mechanisms/exponential.py": (
+        "two float32",
+        "log-weights before they are split into two float32; integer scores under a float32 rate already do without",
+    ),
     "mechanisms/_inputs.py": ("two float32", "differences from the largest score; those of int32 already do without"),
-    "mechanisms/choosing.py": ("needed", "a threshold computed from epsilon, delta and beta decides who may be "
-                               "answered; float32 moved it by whole multiples of epsilon at counts of millions"),
+    "mechanisms/choosing.py": (
+        "needed",
+        "a threshold computed from epsilon, delta and beta decides who may be "
+        "answered; float32 moved it by whole multiples of epsilon at counts of millions",
+    ),
     "mechanisms/stability.py": ("needed", "as `mechanisms/choosing.py`"),
     "mechanisms/histogram.py": ("needed", "as `mechanisms/choosing.py`; the threshold is rounded up"),
     "mechanisms/noise.py": ("needed", "quantiles of noise, as `mechanisms/choosing.py`"),
     "mechanisms/median/treelog": ("needed", "noise that is compared, as `mechanisms/choosing.py`"),
     "mechanisms/median/": ("two float32", "logarithms of numbers of elements up to 2^64"),
-    "mechanisms/cover/lines/cuts.py": ("needed as integers", "cross products of coordinates up to 2^20 have 42 bits, "
-                                       "larger ones several words; pairs of uint32 would need a product of their own"),
-    "mechanisms/cover/": ("partly needed", "cross products, as `lines/cuts.py`, and log-weights, which two float32 "
-                          "could hold"),
+    "mechanisms/cover/lines/cuts.py": (
+        "needed as integers",
+        "cross products of coordinates up to 2^20 have 42 bits, "
+        "larger ones several words; pairs of uint32 would need a product of their own",
+    ),
+    "mechanisms/cover/": (
+        "partly needed",
+        "cross products, as `lines/cuts.py`, and log-weights, which two float32 could hold",
+    ),
     "mechanisms/": ("partly needed", "numbers of elements up to 2^64, and log-weights"),
     "baselines/": ("32-bit integers", "masses, as `concepts/`"),
-}  # fmt: skip
+}
 """By the beginning of a path, the longest that fits: what could take the place of 64-bit types, and why they are."""
 
 
@@ -199,14 +227,43 @@ def passes() -> list[list[Any]]:
     return [row(name) for name in NAMES if getattr(learner_of(name), "passes", 1) > 1]
 
 
-SUMS = ("add", "sub", "neg", "abs", "add_any", "reduce_sum", "cumsum", "scatter-add", "max", "min", "reduce_max",
-        "reduce_min", "cummax", "cummin")  # fmt: skip
-OF_FLOATS = {**dict.fromkeys(SUMS, 20), "mul": 25, "dot_general": 45, "div": 70, "sqrt": 70,
-             **dict.fromkeys(("exp", "exp2", "expm1", "log", "log1p", "pow"), 450),
-             **dict.fromkeys(("floor", "ceil", "round", "convert_element_type"), 6)}  # fmt: skip
-OF_INTEGERS = {**dict.fromkeys(SUMS, 4), "mul": 8, "dot_general": 12, "div": 200, "rem": 200, "sort": 3,
-               **dict.fromkeys(("lt", "le", "gt", "ge", "argmax", "argmin"), 3), "eq": 3, "ne": 3,
-               **dict.fromkeys(("shift_left", "shift_right_logical", "shift_right_arithmetic"), 6)}  # fmt: skip
+SUMS = (
+    "add",
+    "sub",
+    "neg",
+    "abs",
+    "add_any",
+    "reduce_sum",
+    "cumsum",
+    "scatter-add",
+    "max",
+    "min",
+    "reduce_max",
+    "reduce_min",
+    "cummax",
+    "cummin",
+)
+OF_FLOATS = {
+    **dict.fromkeys(SUMS, 20),
+    "mul": 25,
+    "dot_general": 45,
+    "div": 70,
+    "sqrt": 70,
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log1p", "pow"), 450),
+    **dict.fromkeys(("floor", "ceil", "round", "convert_element_type"), 6),
+}
+OF_INTEGERS = {
+    **dict.fromkeys(SUMS, 4),
+    "mul": 8,
+    "dot_general": 12,
+    "div": 200,
+    "rem": 200,
+    "sort": 3,
+    **dict.fromkeys(("lt", "le", "gt", "ge", "argmax", "argmin"), 3),
+    "eq": 3,
+    "ne": 3,
+    **dict.fromkeys(("shift_left", "shift_right_logical", "shift_right_arithmetic"), 6),
+}
 """32-bit operations that one of 64 bits takes, with a number as a pair; 2 for what only moves both halves.
 
 Floats as sums of two float32 (Dekker 1971): a sum takes 20 operations, a product 25 without fused ones, a quotient 70,
@@ -252,8 +309,12 @@ def page(names: Sequence[str] = NAMES) -> str:
     for name in names:
         counts[name], every[name] = uses(name)
     learners = [row(name, counts[name], every[name]) for name in names]
-    used = {max((start for start in REASONS if place.startswith(start)), key=len)
-            for found in every.values() for place in found if reason(place)}  # fmt: skip
+    used = {
+        max((start for start in REASONS if place.startswith(start)), key=len)
+        for found in every.values()
+        for place in found
+        if reason(place)
+    }
     reasons = [[f"`{start}`", *REASONS[start]] for start in REASONS if start in used]
     return f"""# Programs on CPUs, GPUs and TPUs: trials at once, and 64-bit types
 

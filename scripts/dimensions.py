@@ -63,10 +63,14 @@ def main(out: Path, seed: int, classes: int) -> dict[str, int]:
     page += RANDOM.format(classes=classes, most=SIZES["labels"] - 1, rows=SIZES["rows"], elements=SIZES["elements"])
     page += table(("source", "statement", "cases", "failures", "closest"), rows)
     page += COUNTER.format(
-        rows=", ".join("".join(map(str, row)) for row in COUNTEREXAMPLE), multiclass=counter.multiclass,
-        bits=" and ".join(map(str, counter.of_bits)), k=counter.k, labels=counter.k + 1,
-        printed=log2(counter.k + 1) * counter.largest_bit, ratio=ratio,
-    )  # fmt: skip
+        rows=", ".join("".join(map(str, row)) for row in COUNTEREXAMPLE),
+        multiclass=counter.multiclass,
+        bits=" and ".join(map(str, counter.of_bits)),
+        k=counter.k,
+        labels=counter.k + 1,
+        printed=log2(counter.k + 1) * counter.largest_bit,
+        ratio=ratio,
+    )
     carried = about({"script": "dimensions", "classes": classes}, seed)
     save(lambda: _figure(measured, extremal), figure_path(out, "dimensions"), ("png", "svg"), carried)
     write_page(out / "dimensions.md", page)
@@ -77,15 +81,20 @@ def _known() -> list[tuple]:
     circle = [(round(1e6 * np.cos(2 * np.pi * i / 32)), round(1e6 * np.sin(2 * np.pi * i / 32))) for i in range(32)]
     generator = np.random.default_rng(0)
     made = {
-        "thresholds on 1024 points": families.thresholds(1024), "thresholds on 4096 points": families.thresholds(4096),
-        "points of 256": families.points(256), "3-points of 24": families.points(24, 3),
-        "4-points of 16": families.points(16, 4), "5-points of 12": families.points(12, 5),
-        "intervals on 48 points": families.intervals(48), "rectangles on 6 x 6": families.rectangles(6, 6),
-        "halfplanes on 32 points": families.halfplanes(circle), "parities of 8 bits": families.parities(8),
+        "thresholds on 1024 points": families.thresholds(1024),
+        "thresholds on 4096 points": families.thresholds(4096),
+        "points of 256": families.points(256),
+        "3-points of 24": families.points(24, 3),
+        "4-points of 16": families.points(16, 4),
+        "5-points of 12": families.points(12, 5),
+        "intervals on 48 points": families.intervals(48),
+        "rectangles on 6 x 6": families.rectangles(6, 6),
+        "halfplanes on 32 points": families.halfplanes(circle),
+        "parities of 8 bits": families.parities(8),
         "three copies of thresholds on 8 points": families.copies(families.thresholds(8), 3),
         "512 random rows on 16 points": np.unique(generator.integers(0, 2, (512, 16)), axis=0),
         "256 random rows of 4 labels on 16 points": np.unique(generator.integers(0, 4, (256, 16)), axis=0),
-    }  # fmt: skip
+    }
     found = {name: littlestone_dimension(matrix) for name, matrix in made.items()}
     return [(name, *made[name].shape, str(one), f"{one.seconds:.2f}") for name, one in found.items()]
 
@@ -131,8 +140,14 @@ def _figure(measured: list[Measured], extremal: list[tuple]) -> tuple[Figure, st
     counts = Counter((one.multiclass, one.largest_bit) for one in measured)
     places, sizes = np.array(list(counts)), np.array(list(counts.values()))
     axes.scatter(*places.T, s=900 * sizes / sizes.max() + 6, color="#003b80", alpha=0.55, label="random classes")
-    axes.scatter([row[2] for row in extremal], [row[3] for row in extremal], marker="^", s=50, color="#d0382d",
-                 label="extremal classes")  # fmt: skip
+    axes.scatter(
+        [row[2] for row in extremal],
+        [row[3] for row in extremal],
+        marker="^",
+        s=50,
+        color="#d0382d",
+        label="extremal classes",
+    )
     most = max(*places[:, 0], *(row[2] for row in extremal))
     axes.plot([0, most], [0, most], color="#777777", linewidth=1, label="equal")
     axes.set(xlabel="multiclass Littlestone dimension", ylabel="largest Littlestone dimension of a bit", title=title)

@@ -33,8 +33,20 @@ from dpjax.plots.words import number
 
 ROWS = (400, 800, 1600, 3200, 6400, 12_800)
 CONFIDENCE = 0.95
-CHOICE = ("workload", "method", "n", "optimizer", "layers", "steps", "batch", "noise multiplier", "learning rate",
-          "clip", "spread", "averaged")  # fmt: skip
+CHOICE = (
+    "workload",
+    "method",
+    "n",
+    "optimizer",
+    "layers",
+    "steps",
+    "batch",
+    "noise multiplier",
+    "learning rate",
+    "clip",
+    "spread",
+    "averaged",
+)
 NAMES = {"dp-sgd": "DP-SGD", "free": "DP-SGD without noise", "cover": "private set cover"}
 HEAD = f"""# Convex polygons: DP-SGD and private set cover
 
@@ -86,11 +98,17 @@ Results = dict[tuple[str, str, int], Measured]
 
 
 def main(
-    out: Path, seed: int, trials: int, store: Path | None = None, workloads: Sequence[Workload] = WORKLOADS,
-    rows: Sequence[int] = ROWS, private: Callable[[Workload], tuple[Choice, ...]] = private_choices,
-    free: Callable[[Workload], tuple[Choice, ...]] = free_choices, stages: tuple[int, int, int] = (3, 6, 24),
+    out: Path,
+    seed: int,
+    trials: int,
+    store: Path | None = None,
+    workloads: Sequence[Workload] = WORKLOADS,
+    rows: Sequence[int] = ROWS,
+    private: Callable[[Workload], tuple[Choice, ...]] = private_choices,
+    free: Callable[[Workload], tuple[Choice, ...]] = free_choices,
+    stages: tuple[int, int, int] = (3, 6, 24),
     finished: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Tunes, measures, writes. stages: runs of all configurations, how many are kept, runs of these.
 
     store: a folder that keeps every finished point, so that a stopped run goes on. finished: measure nothing, and
@@ -110,37 +128,75 @@ def main(
 
 
 def write(
-    out: Path, seed: int, workloads: Sequence[Workload], rows: Sequence[int], of: Results,
-    configurations: Sequence[Sequence[int]], stages: tuple[int, int, int],
-) -> None:  # fmt: skip
+    out: Path,
+    seed: int,
+    workloads: Sequence[Workload],
+    rows: Sequence[int],
+    of: Results,
+    configurations: Sequence[Sequence[int]],
+    stages: tuple[int, int, int],
+) -> None:
     """Page and figure, of the points of which all methods have a result."""
     has = {w.name: [n for n in rows if all((w.name, method, n) in of for method in NAMES)] for w in workloads}
     workloads = [workload for workload in workloads if has[workload.name]]
     trials = len(of[workloads[0].name, "cover", has[workloads[0].name][0]].errors)
     private, free = (" or ".join(map(str, counts)) for counts in configurations)
-    page = HEAD.format(trials=trials, private=private, free=free, first=stages[0], kept=stages[1], second=stages[2],
-                       workloads="\n".join(map(_described, workloads)), ours=_ours(workloads))  # fmt: skip
+    page = HEAD.format(
+        trials=trials,
+        private=private,
+        free=free,
+        first=stages[0],
+        kept=stages[1],
+        second=stages[2],
+        workloads="\n".join(map(_described, workloads)),
+        ours=_ours(workloads),
+    )
     page += ABOUT.format(confidence=CONFIDENCE)
-    head = ("n", *(f"{name}: {what}" for name in NAMES.values() for what in ("median", "90%", f"<= {ALPHA:g}")),
-            "share ahead", "difference")  # fmt: skip
+    head = (
+        "n",
+        *(f"{name}: {what}" for name in NAMES.values() for what in ("median", "90%", f"<= {ALPHA:g}")),
+        "share ahead",
+        "difference",
+    )
     for workload in workloads:
-        cells = [(n, *(cell for method in NAMES for cell in _summary(of[workload.name, method, n])),
-                  *_paired(of, workload, n)) for n in has[workload.name]]  # fmt: skip
+        cells = [
+            (
+                n,
+                *(cell for method in NAMES for cell in _summary(of[workload.name, method, n])),
+                *_paired(of, workload, n),
+            )
+            for n in has[workload.name]
+        ]
         page += f"\n## {workload.name.capitalize()}\n\n" + table(head, cells)
         if missing := [str(n) for n in rows if n not in has[workload.name]]:
             page += f"\nNot measured: n = {', '.join(missing)}.\n"
-    page += "\n## Details\n" + SECONDS + table(
-        ("workload", "n", *NAMES.values(), "tuning of DP-SGD"),
-        [(w.name, n, *(of[w.name, method, n].seconds for method in NAMES), of[w.name, "dp-sgd", n].tuning)
-         for w in workloads for n in has[w.name]],
-    )  # fmt: skip
+    page += (
+        "\n## Details\n"
+        + SECONDS
+        + table(
+            ("workload", "n", *NAMES.values(), "tuning of DP-SGD"),
+            [
+                (w.name, n, *(of[w.name, method, n].seconds for method in NAMES), of[w.name, "dp-sgd", n].tuning)
+                for w in workloads
+                for n in has[w.name]
+            ],
+        )
+    )
     tuned = [(w, method, n) for method in ("dp-sgd", "free") for w in workloads for n in has[w.name]]
     page += CHOSEN + table(CHOICE, [_shown(of[w.name, method, n], w, method, n) for w, method, n in tuned])
     verdict = "\n\n".join(_verdict(of, workload, has[workload.name]) for workload in workloads)
     write_page(out / "dp-sgd.md", page + TAIL.format(verdict=verdict))
-    config = {"script": "dp_sgd", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "rows": list(rows),
-              "workloads": [workload.name for workload in workloads], "trials": trials, "stages": list(stages),
-              "configurations": [list(counts) for counts in configurations]}  # fmt: skip
+    config = {
+        "script": "dp_sgd",
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "alpha": ALPHA,
+        "rows": list(rows),
+        "workloads": [workload.name for workload in workloads],
+        "trials": trials,
+        "stages": list(stages),
+        "configurations": [list(counts) for counts in configurations],
+    }
     panels = []
     for w in workloads:
         lines = [_line(of, w, method, has[w.name]) for method in NAMES]
@@ -171,15 +227,19 @@ def _summary(one: Measured) -> tuple[float, float, str]:
 
 def _paired(of: Results, workload: Workload, n: int) -> tuple[str, str]:
     share, middle = paired(*(of[workload.name, method, n].errors for method in ("cover", "dp-sgd")))
-    return (f"{share[0]:.2f} [{share[1]:.2f}, {share[2]:.2f}]",
-            f"{middle[0]:+.4f} [{middle[1]:+.4f}, {middle[2]:+.4f}]")  # fmt: skip
+    return (
+        f"{share[0]:.2f} [{share[1]:.2f}, {share[2]:.2f}]",
+        f"{middle[0]:+.4f} [{middle[1]:+.4f}, {middle[2]:+.4f}]",
+    )
 
 
 def _described(one: Workload) -> str:
     place = f"uniform examples of {{0, ..., {one.d}}}^2"
     if one.side < one.d:
-        place = (f"in a square of side {one.side} at a random place of {{0, ..., {one.d}}}^2, which no method is told; "
-                 "uniform examples of that square")  # fmt: skip
+        place = (
+            f"in a square of side {one.side} at a random place of {{0, ..., {one.d}}}^2, which no method is told; "
+            "uniform examples of that square"
+        )
     return f"- {one.name}: {one.edges} edges, {place}."
 
 
@@ -193,9 +253,20 @@ def _shown(one: Measured, workload: Workload, method: str, n: int) -> tuple[Any,
     choice = one.choice
     assert choice is not None
     widths = " x ".join(str(width) for width in choice.widths)
-    return (workload.name, NAMES[method], n, choice.optimizer, widths, choice.steps, choice.expected,
-            choice.multiplier(n, method == "dp-sgd"), choice.learning_rate, choice.clip, choice.spread,
-            choice.average)  # fmt: skip
+    return (
+        workload.name,
+        NAMES[method],
+        n,
+        choice.optimizer,
+        widths,
+        choice.steps,
+        choice.expected,
+        choice.multiplier(n, method == "dp-sgd"),
+        choice.learning_rate,
+        choice.clip,
+        choice.spread,
+        choice.average,
+    )
 
 
 def _line(of: Results, workload: Workload, method: str, rows: Sequence[int]) -> Line:

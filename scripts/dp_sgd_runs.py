@@ -116,8 +116,14 @@ class Choice:
 
 RATES = {"adam": (0.05, 0.1, 0.2, 0.4), "momentum": (1.0, 3.0, 10.0)}
 CLIPS = {"adam": (0.1, 1.0), "momentum": (1.0,)}  # for momentum another clip is much like another learning rate
-SHAPES = (((16,), 100, 256), ((16, 16), 100, 256), ((16,), 300, 256), ((32,), 300, 256), ((16,), 300, 1024),
-          ((16,), 600, 256))  # fmt: skip
+SHAPES = (
+    ((16,), 100, 256),
+    ((16, 16), 100, 256),
+    ((16,), 300, 256),
+    ((32,), 300, 256),
+    ((16,), 300, 1024),
+    ((16,), 600, 256),
+)
 
 
 def private_choices(workload: Workload) -> tuple[Choice, ...]:
@@ -224,7 +230,7 @@ class Case:
 
     def _errors(
         self, choices: Sequence[Choice] | None, targets: tuple[Array, Array], own: Array
-    ) -> tuple[np.ndarray, float]:  # fmt: skip
+    ) -> tuple[np.ndarray, float]:
         """The error of each run, ``float64[t]``, and the seconds of one; drawing and compiling do not count.
 
         choices: of one network, each with as many consecutive runs; None for the set cover.
@@ -247,8 +253,10 @@ class Case:
     def _numbers(self, choices: Sequence[Choice], runs: int) -> Numbers:
         """Those of all choices, each ``runs`` times."""
         private = self.method == "dp-sgd"
-        rows = [(c.rate(self.n), c.multiplier(self.n, private), c.learning_rate, c.clip, c.spread, c.average)
-                for c in choices]  # fmt: skip
+        rows = [
+            (c.rate(self.n), c.multiplier(self.n, private), c.learning_rate, c.clip, c.spread, c.average)
+            for c in choices
+        ]
         return Numbers(*np.repeat(np.array(rows, np.float32), runs, axis=0).T)
 
 
@@ -310,8 +318,14 @@ def _compiled(one: Callable, room: int, block: int, numbers: Any) -> Callable:
 
 _DRAWING = ("concepts/plane.py", "concepts/polygons.py", "core/random.py", "core/keys.py", "experiments/sweep/task.py")
 _TRAINING = ("baselines/dp_sgd.py",)
-_COVERING = ("learners/polygons.py", "learners/covering.py", "mechanisms/cover/*.py", "mechanisms/cover/lines/*.py",
-             "accounting/cover/*.py", "core/integers.py")  # fmt: skip
+_COVERING = (
+    "learners/polygons.py",
+    "learners/covering.py",
+    "mechanisms/cover/*.py",
+    "mechanisms/cover/lines/*.py",
+    "accounting/cover/*.py",
+    "core/integers.py",
+)
 
 
 @lru_cache(maxsize=4)

@@ -50,9 +50,14 @@ def main(result: Result, out: Path) -> None:
     at = {(star["learner"], star["k"]): star for star in stars}
     kln = [name for name in names if name not in ("point", "ERM (not private)")]
     page = HEAD.format(
-        ks=", ".join(map(str, ks)), epsilon=stars[0]["epsilon"], delta=sweep["delta"], alpha=sweep["alpha"],
-        beta=sweep["beta"], confidence=stars[0]["confidence"], target=1 - sweep["beta"],
-    )  # fmt: skip
+        ks=", ".join(map(str, ks)),
+        epsilon=stars[0]["epsilon"],
+        delta=sweep["delta"],
+        alpha=sweep["alpha"],
+        beta=sweep["beta"],
+        confidence=stars[0]["confidence"],
+        target=1 - sweep["beta"],
+    )
     page += table(
         ["learner", f"k = {ks[0]}", *ks[1:], f"theorem at {most}"],
         ([name, *(_bracket(at[name, k]) for k in ks), at[name, most]["theorem"]] for name in names),
@@ -60,15 +65,30 @@ def main(result: Result, out: Path) -> None:
     whole, from_k = ({fit["learner"]: fit for fit in data[name]} for name in ("exponents_all_k", "exponents"))
     first = from_k[names[0]]["k_from"]
     page += "\n" + table(
-        ["learner", f"exponent of k over {ks[0]} ... {most}", f"over {first} ... {most}",
-         "the theorem's numbers there", "the theorem's exponent"],
-        ([name, _exponent(whole[name]), _exponent(from_k[name]), f"{from_k[name]['theorem']:.3f}",
-          from_k[name]["claimed"]] for name in names),
-    )  # fmt: skip
+        [
+            "learner",
+            f"exponent of k over {ks[0]} ... {most}",
+            f"over {first} ... {most}",
+            "the theorem's numbers there",
+            "the theorem's exponent",
+        ],
+        (
+            [
+                name,
+                _exponent(whole[name]),
+                _exponent(from_k[name]),
+                f"{from_k[name]['theorem']:.3f}",
+                from_k[name]["claimed"],
+            ]
+            for name in names
+        ),
+    )
     page += TAIL.format(
-        begins=2 * log(1 / sweep["delta"]), most=most, point=at["point", most]["theorem"] / at["point", most]["n_high"],
+        begins=2 * log(1 / sweep["delta"]),
+        most=most,
+        point=at["point", most]["theorem"] / at["point", most]["n_high"],
         kln=max(star["theorem"] / star["n_high"] for star in stars if star["learner"] in kln),
-    )  # fmt: skip
+    )
     write_page(out / "exponents.md", page)
     plot_curve(data, figure_path(out, "exponents"), ("png", "svg"))
 

@@ -39,8 +39,16 @@ def main(out: Path, seed: int, n: int) -> tuple[int, int]:
     counts = np.bincount(np.asarray(nodes[:, 1]), minlength=tree.size).tolist()
     marks = {target: "target"}
     marks[node] = "node found, the target" if node == target else "node found"
-    config = {"script": "figure_one", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "n": n,
-              "subsamples": t, "target": target}  # fmt: skip
+    config = {
+        "script": "figure_one",
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "alpha": ALPHA,
+        "beta": BETA,
+        "n": n,
+        "subsamples": t,
+        "target": target,
+    }
     title = "Seven points, eight concepts"
     caption = f"{n} examples; beside a node: how many of {t} subsamples determine it"
     names = [f"x{number + 1}" for number in range(tree.domain.size)]

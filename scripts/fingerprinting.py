@@ -46,7 +46,7 @@ from dpjax.papers.bns_codes import (
     crossings,
     every_word,
     exponent,
-)  # fmt: skip
+)
 from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import fingerprinting
@@ -182,10 +182,11 @@ def printed(trials: int, seed: int) -> Iterator[list[Any]]:
 LEGAL: tuple[Pirate, ...] = (pirates.majority, pirates.minority, pirates.coin, pirates.ones)
 ANY: tuple[Pirate, ...] = (noise, constant, opposite, opposed)
 CODES = {
-    "Boneh-Shaw": BonehShaw(8, SECURITY), "Tardos, exact": Tardos(8, SECURITY),
+    "Boneh-Shaw": BonehShaw(8, SECURITY),
+    "Tardos, exact": Tardos(8, SECURITY),
     "Tardos, chernoff": Tardos(8, SECURITY, threshold="chernoff"),
     "Tardos, proof": Tardos(8, SECURITY, score="original", threshold="proof"),
-}  # fmt: skip
+}
 
 
 def failures(trials: int, seed: int, legal: bool) -> tuple[list[list[Any]], str]:
@@ -211,9 +212,19 @@ def _cells(name: str, code: Code, found: Report) -> list[Any]:
     allowed = None if claim is None else min(1.0, math.exp(claim.epsilon) * found.absent.high + claim.delta)
     verdict = None if claim is None else "refuted" if found.violated else "not refuted"
     return [
-        name, _named(code), found.users, found.columns, found.rows, found.somebody, found.present,
-        found.absent, allowed, found.epsilon, None if claim is None else claim.epsilon, verdict,
-    ]  # fmt: skip
+        name,
+        _named(code),
+        found.users,
+        found.columns,
+        found.rows,
+        found.somebody,
+        found.present,
+        found.absent,
+        allowed,
+        found.epsilon,
+        None if claim is None else claim.epsilon,
+        verdict,
+    ]
 
 
 def _named(code: Code) -> str:
@@ -232,8 +243,14 @@ def _fraction_panel(chosen: Fractions, trials: int, seed: int) -> Panel:
 def _fitted(name: str, claimed: float, brackets: Brackets) -> list[Any]:
     fit, raw = exponent(brackets), exponent(brackets, log=False)
     ends = " ".join(f"{n}: {f'({low}, {high}]' if low < high else low}" for n, low, high in brackets)
-    return [name, f"{claimed:.3f}", f"{1 / fit.slope:.3f}", f"[{1 / fit.high:.3f}, {1 / fit.low:.3f}]",
-            f"{1 / raw.slope:.3f}", ends]  # fmt: skip
+    return [
+        name,
+        f"{claimed:.3f}",
+        f"{1 / fit.slope:.3f}",
+        f"[{1 / fit.high:.3f}, {1 / fit.low:.3f}]",
+        f"{1 / raw.slope:.3f}",
+        ends,
+    ]
 
 
 def upper_bounds(text: str, title: str) -> list[tuple[int, int]]:
@@ -247,18 +264,41 @@ def _crossing_panel(found: Sequence[tuple[Sweep, Brackets]]) -> Panel:
     lines = []
     for sweep, brackets in found:
         if brackets:
-            lines.append(Line(f"traced up to: {sweep.name}", sweep.name, [math.sqrt(a * b) for _, a, b in brackets],
-                              [n for n, _, _ in brackets]))  # fmt: skip
+            lines.append(
+                Line(
+                    f"traced up to: {sweep.name}",
+                    sweep.name,
+                    [math.sqrt(a * b) for _, a, b in brackets],
+                    [n for n, _, _ in brackets],
+                )
+            )
     word = every_word()
-    lines.append(Line("traced up to: Boneh-Shaw, every word", "every word", [k for _, k, _ in word],
-                      [n for n, _, _ in word], kind="theorem"))  # fmt: skip
+    lines.append(
+        Line(
+            "traced up to: Boneh-Shaw, every word",
+            "every word",
+            [k for _, k, _ in word],
+            [n for n, _, _ in word],
+            kind="theorem",
+        )
+    )
     given, ks = host_numbers(*TABLE), [2**i for i in range(4, 15)]
     lines += [
-        Line("no private learner below: any labels", "agnostic", ks, [fingerprinting.agnostic(k, *given) for k in ks],
-             kind="formula"),
-        Line("no private learner below: thresholds", "thresholds", ks,
-             [fingerprinting.thresholds(k, *given, 2**32) for k in ks], kind="formula"),
-    ]  # fmt: skip
+        Line(
+            "no private learner below: any labels",
+            "agnostic",
+            ks,
+            [fingerprinting.agnostic(k, *given) for k in ks],
+            kind="formula",
+        ),
+        Line(
+            "no private learner below: thresholds",
+            "thresholds",
+            ks,
+            [fingerprinting.thresholds(k, *given, 2**32) for k in ks],
+            kind="formula",
+        ),
+    ]
     text = MEASURED.read_text(encoding="utf-8")
     for problem in ("points", "thresholds"):
         points = upper_bounds(text, f"approximate: {problem}, agnostic, in k")
@@ -278,10 +318,13 @@ def informed(trials: int, seed: int) -> Iterator[list[Any]]:
 def false_alarms(runs: int) -> Rate:
     """Refutations of a tight, correct claim, at the level `LEVEL`."""
     budget = dp.Privacy(1.0, 0.0)
-    return Rate.of([
-        trace(LastLabel(), 1, 4, budget, trials=1000, confidence=1 - LEVEL, seed=seed).violated
-        for seed in range(runs)
-    ], CONFIDENCE)  # fmt: skip
+    return Rate.of(
+        [
+            trace(LastLabel(), 1, 4, budget, trials=1000, confidence=1 - LEVEL, seed=seed).violated
+            for seed in range(runs)
+        ],
+        CONFIDENCE,
+    )
 
 
 _EACH = 64  # codebooks of a call on each device
@@ -359,9 +402,17 @@ def _page_of_tracing(trials: int, seed: int) -> str:
     ours, theirs = speed(trials, loops)
     _said("speed", [[ours, theirs]])
     return page + TRACED.format(
-        level=LEVEL, alarmed=alarms, codebooks=trials, few=loops, length=codes.CODE.length,
-        seconds=trials / ours, cores=len(os.sched_getaffinity(0)), rate=ours, numpy=theirs, ratio=ours / theirs,
-    )  # fmt: skip
+        level=LEVEL,
+        alarmed=alarms,
+        codebooks=trials,
+        few=loops,
+        length=codes.CODE.length,
+        seconds=trials / ours,
+        cores=len(os.sched_getaffinity(0)),
+        rate=ours,
+        numpy=theirs,
+        ratio=ours / theirs,
+    )
 
 
 def _numbers(privacy: dp.Privacy, accuracy: dp.Accuracy) -> dict[str, float]:

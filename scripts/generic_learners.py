@@ -28,9 +28,11 @@ DIMENSIONS = (1, 2, 3, 4)
 CONCEPTS, ELEMENTS = 16, 15
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 CLASSES: dict[str, Any] = {
-    "points of 12": families.points(12), "thresholds on 2 points": families.thresholds(2),
-    "thresholds on 6 points": families.thresholds(6), "two points of 5": families.points(5, 2),
-}  # fmt: skip
+    "points of 12": families.points(12),
+    "thresholds on 2 points": families.thresholds(2),
+    "thresholds on 6 points": families.thresholds(6),
+    "two points of 5": families.points(5, 2),
+}
 HEAD = """# Generic learners from the Littlestone dimension
 
 Two learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. Both succeed
@@ -127,9 +129,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page += RUN + table(("lists", "class", "d", "n", "failures", "interval", "mean error"), full)
     many = 10 * given.trials
     page += STABLE.format(half=many // 2) + table(
-        ("lists", "class", "d", "rows of a batch", "eta", "measured", "99 % interval", "its error", "functions seen",
-         "mean list", "longest"), [_stable_row(name, kind, many, given.seed) for name, kind in _runnable()],
-    )  # fmt: skip
+        (
+            "lists",
+            "class",
+            "d",
+            "rows of a batch",
+            "eta",
+            "measured",
+            "99 % interval",
+            "its error",
+            "functions seen",
+            "mean list",
+            "longest",
+        ),
+        [_stable_row(name, kind, many, given.seed) for name, kind in _runnable()],
+    )
     sweep = {name: [measured(name, GloballyStable, many, given.seed, rows) for rows in ROWS] for name in CLASSES}
     carried = about({"script": "generic_learners", "trials": given.trials}, given.seed)
     save(lambda: _figure(sweep), figure_path(given.out, "generic-learners"), ("png", "svg"), carried)
@@ -155,8 +169,19 @@ def _stable_row(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
     lists, found = measured(name, kind, trials, seed)
     eta = f"{lists.eta:.4f}"
     interval = f"[{found.low:.4f}, {found.high:.4f}]"
-    return [kind.__name__, name, lists.dimension, found.rows, eta, found.frequency, interval, found.error,
-            found.functions, found.mean_length, found.longest]  # fmt: skip
+    return [
+        kind.__name__,
+        name,
+        lists.dimension,
+        found.rows,
+        eta,
+        found.frequency,
+        interval,
+        found.error,
+        found.functions,
+        found.mean_length,
+        found.longest,
+    ]
 
 
 def _figure(sweep: dict[str, list[tuple[Any, Stability]]]) -> tuple[Figure, str]:

@@ -124,8 +124,10 @@ def ceilings() -> str:
     """Those of both devices."""
     device, core = limits("gpu"), limits("cpu")
     units = {one["ceiling"]: one["unit"] for one in lines(FOLDER / "gpu.jsonl") if "ceiling" in one}
-    rows = [[name, units[name], f"{core[name]:.3g}", f"{device[name]:.3g}", f"{device[name] / core[name]:.3g}"]
-            for name in units]  # fmt: skip
+    rows = [
+        [name, units[name], f"{core[name]:.3g}", f"{device[name]:.3g}", f"{device[name] / core[name]:.3g}"]
+        for name in units
+    ]
     return table(["ceiling", "unit", "a core", "device", "ratio"], rows)
 
 

@@ -105,8 +105,10 @@ def main(path: Path, out: Path, seed: int, trials: int, epsilons: Sequence[float
     x = wide.encode(grid.place("age", ages, clip=True), 1)
     data = Table(x, labels, tuple(FINDINGS), (grid,) * k)
     test = round(SHARE * rows)
-    found = {epsilon: held_out(dict(learners(k)), data, Privacy(epsilon, DELTA), ACCURACY, seed, trials, test)
-             for epsilon in epsilons}  # fmt: skip
+    found = {
+        epsilon: held_out(dict(learners(k)), data, Privacy(epsilon, DELTA), ACCURACY, seed, trials, test)
+        for epsilon in epsilons
+    }
     means = {e: {name: part.mean(axis=1) / test for name, part in by_name.items()} for e, by_name in found.items()}
     names = list(learners(k))
     summary = [(e, *(f"{means[e][n].mean():.4f} +- {means[e][n].std():.4f}" for n in names)) for e in epsilons]

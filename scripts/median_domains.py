@@ -27,9 +27,11 @@ from dpjax.theory.search import smallest
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 CASES = (
-    *(("exponential", bits) for bits in (16, 32, 64, 1024)), *(("recprefix", bits) for bits in (16, 32, 64, 256, 1024)),
-    *(("treelog", bits) for bits in (16, 32, 64, 256, 1024)), ("rsc", 64),
-)  # fmt: skip
+    *(("exponential", bits) for bits in (16, 32, 64, 1024)),
+    *(("recprefix", bits) for bits in (16, 32, 64, 256, 1024)),
+    *(("treelog", bits) for bits in (16, 32, 64, 256, 1024)),
+    ("rsc", 64),
+)
 NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "TreeLog", "rsc": "TreeLog by RSC"}
 RATIOS = {"exponential": 1.01, "recprefix": 1.03, "treelog": 1.03, "rsc": 1.08}  # of the grids of n
 FROM = {"exponential": 0.95, "recprefix": 0.3, "treelog": 0.6, "rsc": 0.6}  # of the proved n: where the grids begin
@@ -79,8 +81,13 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[tuple[str, int]] = C
     crossings = {"measured": _measured_crossing(found), "proved": _proved_crossing()}
     page = HEAD.format(**numbers) + table(header, shown) + TAIL.format(**crossings)
     write_page(out / "median-domains.md", page)
-    panel = Panel("", "bits of the domain", "rows $n$", [line for name in NAMES for line in _lines(name, found)],
-                  ticks=sorted({row["bits"] for row in found}))  # fmt: skip
+    panel = Panel(
+        "",
+        "bits of the domain",
+        "rows $n$",
+        [line for name in NAMES for line in _lines(name, found)],
+        ticks=sorted({row["bits"] for row in found}),
+    )
     carried = about(
         {"script": "median_domains", "cases": [list(case) for case in cases], "trials": trials} | numbers, seed
     )
@@ -101,9 +108,14 @@ def _case(method: str, bits: int, seed: int, trials: int) -> dict[str, Any]:
     family = min(fresh, key=lambda name: fresh[name])
     low, high = clopper_pearson(fresh[family], trials)
     return {
-        "bits": bits, "method": method, "n": grid[last], "family": family, "trials": trials, "proved": proved,
+        "bits": bits,
+        "method": method,
+        "n": grid[last],
+        "family": family,
+        "trials": trials,
+        "proved": proved,
         "success": f"{fresh[family] / trials:.3f} [{low:.3f}, {high:.3f}]",
-    }  # fmt: skip
+    }
 
 
 def _successes(method: str, bits: int, n: int, seed: int, purpose: str, databases: int, runs: int) -> dict[str, int]:
@@ -135,9 +147,11 @@ def interior_points(key: Array, rows: np.ndarray, n: int, plan: MedianPlan) -> n
     checks.integer("n", n, 1, capacity)
     if width != -(-plan.bits // 32):
         raise InputError(
-            "rows", f"{-(-plan.bits // 32)} limbs for {plan.bits} bits", f"{width}",
+            "rows",
+            f"{-(-plan.bits // 32)} limbs for {plan.bits} bits",
+            f"{width}",
             "encode them with mechanisms.median.bits.encode",
-        )  # fmt: skip
+        )
     block = max(1, min(trials, _BLOCK_CELLS // (capacity * width)))
     return np.asarray(_program(block)(keys.per_index(key, trials), jnp.asarray(rows), np.int32(n), plan))
 

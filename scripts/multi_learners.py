@@ -18,15 +18,7 @@ from dpjax.experiments.run.n_star import rate as success_rate
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
-from dpjax.learners import (
-    KLN,
-    EmpiricalLearner,
-    GenericLearner,
-    HashedPoints,
-    Independent,
-    ParityLearner,
-    PointLearner,
-)
+from dpjax.learners import KLN, EmpiricalLearner, GenericLearner, HashedPoints, Independent, ParityLearner, PointLearner
 from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
 
@@ -80,33 +72,42 @@ def entries() -> tuple[Entry, ...]:
     return (
         Entry("direct sum of KLN, points", Independent(KLN(POINTS), few), few, PURE),
         Entry("direct sum of KLN, points, zCDP", singles, few, APPROXIMATE),
-        Entry("the same from a resample (Theorem 2.24)", EmpiricalLearner(singles), few,
-              APPROXIMATE),
+        Entry("the same from a resample (Theorem 2.24)", EmpiricalLearner(singles), few, APPROXIMATE),
         Entry("direct sum of KLN, thresholds, zCDP", Independent(KLN(THRESHOLDS), few, "zcdp"), few, APPROXIMATE),
         Entry("direct sum of KLN, four elements, zCDP", Independent(KLN(MATRIX), few, "zcdp"), few, APPROXIMATE),
         Entry("hashed points (Corollary 3.3)", HashedPoints(POINTS, few), few, PURE),
         Entry("generic, counted points (Corollary 3.9)", counted, few, APPROXIMATE),
-        Entry("generic, thresholds (Corollary 3.10)", GenericLearner(THRESHOLDS, few, Hierarchy(bits=32), "zcdp"), few,
-              APPROXIMATE),
+        Entry(
+            "generic, thresholds (Corollary 3.10)",
+            GenericLearner(THRESHOLDS, few, Hierarchy(bits=32), "zcdp"),
+            few,
+            APPROXIMATE,
+        ),
         Entry(f"generic, four elements, MWEM of {rounds} rounds", mwem, few, APPROXIMATE),
         Entry("PointLearner (Theorem 3.13)", PointLearner(POINTS), many, APPROXIMATE),
-        Entry("ParityLearner (Theorem 3.12)", ParityLearner(PARITIES), many,
-              APPROXIMATE),
-    )  # fmt: skip
+        Entry("ParityLearner (Theorem 3.12)", ParityLearner(PARITIES), many, APPROXIMATE),
+    )
 
 
 def main(
-    out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, kinds: Sequence[str] = KINDS,
-    noise: Sequence[float] = NOISE, store: Path | None = None,
-) -> None:  # fmt: skip
+    out: Path,
+    seed: int,
+    trials: int,
+    chosen: Sequence[Entry] | None = None,
+    kinds: Sequence[str] = KINDS,
+    noise: Sequence[float] = NOISE,
+    store: Path | None = None,
+) -> None:
     """Runs everything, writes the page."""
     chosen = entries() if chosen is None else chosen
     with cells_in(store, seed) as cells:
         realizable = [row for entry in chosen for row in _rows(entry, kinds, (0.0,), trials, cells)]
         agnostic = [
-            row for entry in chosen if isinstance(entry.learner, GenericLearner)
+            row
+            for entry in chosen
+            if isinstance(entry.learner, GenericLearner)
             for row in _rows(entry, kinds[-1:], noise, trials, cells, agnostic=True)
-        ]  # fmt: skip
+        ]
     head = ("learner", "k", "distribution", "n", "success", "interval")
     page = HEAD.format(trials=trials) + table(head, [row[:3] + row[4:] for row in realizable])
     page += MIDDLE + table(("learner", "k", "distribution", "flipped", "n", "success", "interval"), agnostic) + TAIL

@@ -44,14 +44,18 @@ class Workload:
 WORKLOADS = (
     Workload("one label", "one free label", lambda bits: hard_label(bits, ALPHA), (1, 2, 4, 8, 16)),
     Workload(
-        "thresholds", "independent thresholds", lambda bits: hard_threshold_bits(bits, ALPHA, (bits + 1) // 2),
+        "thresholds",
+        "independent thresholds",
+        lambda bits: hard_threshold_bits(bits, ALPHA, (bits + 1) // 2),
         (1, 2, 3, 4),
     ),
     Workload(
-        "separate bits", "bits on elements of their own", lambda bits: hard_bits(bits, ALPHA, (bits + 1) // 2),
+        "separate bits",
+        "bits on elements of their own",
+        lambda bits: hard_bits(bits, ALPHA, (bits + 1) // 2),
         (1, 2, 4, 8, 12),
     ),
-)  # fmt: skip
+)
 HEAD = f"""# Many labels: learned directly, or bit by bit
 
 A class with many labels can be learned directly, or one bit of the label at a time. The direct learner needs no more
@@ -111,16 +115,32 @@ def main(
             _measured(work, name, bits, trials, cells) for work in workloads for name in LEARNERS for bits in work.bits
         ]
     shown = [
-        (row["workload"], row["learner"], row["bits"], row["concepts"], f"({row['low'] or 0}, {row['high'] or 'more'}]",
-         row["theorem"]) for row in rows
-    ]  # fmt: skip
+        (
+            row["workload"],
+            row["learner"],
+            row["bits"],
+            row["concepts"],
+            f"({row['low'] or 0}, {row['high'] or 'more'}]",
+            row["theorem"],
+        )
+        for row in rows
+    ]
     page = HEAD + table(("workload", "learner", "L", "concepts", "n*", "theorem"), shown)
     fits = [(work, name, fit) for work in workloads for name in LEARNERS if (fit := _fits(work, name, rows))]
     page += EXPONENTS + table(
         ("workload", "learner", "theorem's exponent", "theorem's numbers", "measured", "range"),
-        ((work.name, name, CLAIMED[name], f"{theorem.slope:.2f}", f"{own.slope:.2f}",
-          f"[{own.low:.2f}, {own.high:.2f}]") for work, name, (own, theorem) in fits),
-    )  # fmt: skip
+        (
+            (
+                work.name,
+                name,
+                CLAIMED[name],
+                f"{theorem.slope:.2f}",
+                f"{own.slope:.2f}",
+                f"[{own.low:.2f}, {own.high:.2f}]",
+            )
+            for work, name, (own, theorem) in fits
+        ),
+    )
     page += TAIL.format(verdict=_verdict(rows), delta=DELTA, rate=RATE)
     page += table(("binary learner", "L", "rows of the reduction", "log2 |X|"), _crossings())
     config = {"script": "multiclass", "epsilon": EPSILON, "alpha": ALPHA, "beta": BETA}
@@ -139,14 +159,22 @@ def _measured(work: Workload, name: str, bits: int, trials: int, cells: Cells) -
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA) or theorem
     star = bracket(setting, cells, grid, start=start, error=ERROR, trials=8 * trials)
     print(work.name, name, bits, star.n_low, star.n_high, star.trials_total, flush=True)
-    return {"workload": work.name, "learner": name, "bits": bits, "concepts": task.concepts.size, "low": star.n_low,
-            "high": star.n_high, "theorem": theorem}  # fmt: skip
+    return {
+        "workload": work.name,
+        "learner": name,
+        "bits": bits,
+        "concepts": task.concepts.size,
+        "low": star.n_low,
+        "high": star.n_high,
+        "theorem": theorem,
+    }
 
 
 def _closed(work: Workload, name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The brackets with both ends."""
-    return [row for row in rows
-            if (row["workload"], row["learner"]) == (work.name, name) and row["low"] and row["high"]]  # fmt: skip
+    return [
+        row for row in rows if (row["workload"], row["learner"]) == (work.name, name) and row["low"] and row["high"]
+    ]
 
 
 def _fits(work: Workload, name: str, rows: Sequence[dict[str, Any]]) -> tuple[Exponent, Exponent] | None:
@@ -186,8 +214,9 @@ def _improper(depth: int, accuracy: Accuracy) -> int:
 
 
 BINARY: dict[str, Callable[[int, Accuracy], int]] = {
-    "HashedPoints, points": _hashed, "ImproperVC1 by recprefix, thresholds": _improper,
-}  # fmt: skip
+    "HashedPoints, points": _hashed,
+    "ImproperVC1 by recprefix, thresholds": _improper,
+}
 """The sample size of a binary learner on a domain of 2^depth elements, which hardly depends on depth."""
 
 

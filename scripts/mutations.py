@@ -66,9 +66,14 @@ def outcome(mutation: Mutation, root: Path, programs: Path) -> str:
     shared = {"JAX_COMPILATION_CACHE_DIR": str(programs), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     try:
         done = subprocess.run(
-            words, cwd=root, env=os.environ | shared | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
-            check=False, timeout=SECONDS,
-        )  # fmt: skip
+            words,
+            cwd=root,
+            env=os.environ | shared | {"PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
     except subprocess.TimeoutExpired:
         return f"caught: no end within {SECONDS:.0f} s"
     finally:

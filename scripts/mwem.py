@@ -51,15 +51,16 @@ Replays cost no privacy; with too few rows for the number of rounds they fit the
 
 
 def main(
-    out: Path, seed: int, trials: int, values: Sequence[int] = VALUES, queries: Sequence[int] = QUERIES,
-    rows: Sequence[int] = ROWS, rounds: Sequence[tuple[int, int]] = ROUNDS,
-) -> None:  # fmt: skip
+    out: Path,
+    seed: int,
+    trials: int,
+    values: Sequence[int] = VALUES,
+    queries: Sequence[int] = QUERIES,
+    rows: Sequence[int] = ROWS,
+    rounds: Sequence[tuple[int, int]] = ROUNDS,
+) -> None:
     """Runs everything, writes the page."""
-    found = [
-        row
-        for size in values for many in queries
-        for row in _of_class(size, many, rows, rounds, seed, trials)
-    ]  # fmt: skip
+    found = [row for size in values for many in queries for row in _of_class(size, many, rows, rounds, seed, trials)]
     header = ("values", "queries", "n", "uniform", *(_name(*plan) for plan in rounds), "a query each", "a value each")
     write_page(out / "mwem.md", HEAD.format(trials=trials) + table(header, found) + TAIL)
 
@@ -68,9 +69,7 @@ def _name(rounds: int, replays: int) -> str:
     return f"MWEM, T = {rounds}" + (f", {replays} replays" if replays else "")
 
 
-def _of_class(
-    size: int, many: int, rows: Sequence[int], rounds: Sequence[tuple[int, int]], seed: int, trials: int
-):  # fmt: skip
+def _of_class(size: int, many: int, rows: Sequence[int], rounds: Sequence[tuple[int, int]], seed: int, trials: int):
     generator = np.random.default_rng([seed, size, many])
     queries = Finite.of(generator.random((many, size)) < 0.5)
     law, capacity = generator.dirichlet(np.full(size, SKEW)), max(rows)

@@ -121,8 +121,9 @@ class Work:
 def of_line(size: int) -> Task:
     """Two thresholds, each with 1.01 alpha at its element and at the next one."""
     line = Thresholds(Domain(size))
-    return _task(line, [0, *(place + i for place in (size // 3, 2 * size // 3) for i in (0, 1))],
-                 [size // 3, 2 * size // 3])  # fmt: skip
+    return _task(
+        line, [0, *(place + i for place in (size // 3, 2 * size // 3) for i in (0, 1))], [size // 3, 2 * size // 3]
+    )
 
 
 def of_tree(tree: Tree) -> Task:
@@ -172,18 +173,24 @@ def main(
     ks = sorted({row.k for row in found})
     names = list(dict.fromkeys((row.work, row.learner) for row in found))
     at = {(row.work, row.learner, row.k): row for row in found}
-    page = HEAD + table(["class", "learner", *(f"k = {k}" for k in ks)],
-                        ([*name, *(_shown(at.get((*name, k))) for k in ks)] for name in names))  # fmt: skip
+    page = HEAD + table(
+        ["class", "learner", *(f"k = {k}" for k in ks)],
+        ([*name, *(_shown(at.get((*name, k))) for k in ks)] for name in names),
+    )
     fits = [[*name, *_exponents([at[*name, k] for k in ks if (*name, k) in at and k >= FROM])] for name in names]
     page += MIDDLE.format(first=max(FROM, ks[0]), last=ks[-1])
     page += table(["class", "learner", "measured", "of the planned numbers"], fits) + PLANNED
-    page += table(["class", "learner", *(f"k = {k}" for k in ks)],
-                  ([*name, *(_planned(at.get((*name, k))) for k in ks)] for name in names))  # fmt: skip
+    page += table(
+        ["class", "learner", *(f"k = {k}" for k in ks)],
+        ([*name, *(_planned(at.get((*name, k))) for k in ks)] for name in names),
+    )
     columns = [*ks, 10**3, 10**4, 10**5, 10**6, 10**7]
     page += LOWER + table([f"k = {k:,}" for k in columns], [[traced(k) for k in columns]]) + TAIL
     write_page(out / "one-tree.md", page)
-    panels = [Panel(work, "concepts $k$", "examples $n$", [*_lines(work, found)], ticks=ks)
-              for work in dict.fromkeys(row.work for row in found)]  # fmt: skip
+    panels = [
+        Panel(work, "concepts $k$", "examples $n$", [*_lines(work, found)], ticks=ks)
+        for work in dict.fromkeys(row.work for row in found)
+    ]
     config = {"script": "one_tree", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "trials": trials}
     plot_lines(panels, figure_path(out, "one-tree"), about(config, seed), r"$n^*$ over $k$")
 

@@ -201,8 +201,15 @@ def audits(rows: int, budgets: Sequence[Privacy]) -> Iterator[list[Any]]:
         learner = TableLearner(concepts, rows=rows, neighboring=relation)
         report = exact(learner_target(learner, "table", rows=rows, accuracy=PLANNED), privacy)
         verdict = "refuted" if report.violated else "consistent"
-        yield [relation.value, f"{report.claim.epsilon:g}", f"{report.claim.delta:g}", f"{report.epsilon_found:.7f}",
-               f"{report.delta_found:.7f}", report.details["outcomes"], verdict]  # fmt: skip
+        yield [
+            relation.value,
+            f"{report.claim.epsilon:g}",
+            f"{report.claim.delta:g}",
+            f"{report.epsilon_found:.7f}",
+            f"{report.delta_found:.7f}",
+            report.details["outcomes"],
+            verdict,
+        ]
 
 
 def kln_gaps(known: Sequence[int], checked: Checked) -> tuple[list[list[Any]], int, int]:
@@ -274,8 +281,9 @@ def curves(solved: Solved, most: int, checked: Checked) -> dict[str, list[tuple[
         "by formula": [(n, allowed(solved.matrix, solved.privacy, n)) for n in rows],
         "no private learner above": [(n, float(found[n].value)) for n in rows],
         "found": [(n, sure(found[n])) for n in rows],
-        "KLN": [success(KLN(concepts), n) for n in rows], "two blocks of KLN": own,
-    }  # fmt: skip
+        "KLN": [success(KLN(concepts), n) for n in rows],
+        "two blocks of KLN": own,
+    }
 
 
 def picture(lines: dict[str, list[tuple[int, float]]]) -> tuple[Figure, str]:
@@ -328,13 +336,16 @@ def main(arguments: Sequence[str] | None = None) -> Checked:
     count = sum(len(one.found) for one in every)
     page += WHOLE.format(gaps=distances, gap=GAP, rounds=ROUNDS, count=count)
     page += table(("class", "n", *names), _grid(solved))
-    page += CHECKS + table(("check", "failures"), [
-        ("certificates verified in rational arithmetic", checked.certificates),
-        ("learners found, private in whole numbers", checked.private),
-        ("KLN above the certified optimum", checked.kln),
-        ("other learners of dpjax above the certified optimum", checked.others),
-        (f"lower bounds above the n of a learner found ({checked.more} ask for more than 1 row)", checked.bounds),
-    ])  # fmt: skip
+    page += CHECKS + table(
+        ("check", "failures"),
+        [
+            ("certificates verified in rational arithmetic", checked.certificates),
+            ("learners found, private in whole numbers", checked.private),
+            ("KLN above the certified optimum", checked.kln),
+            ("other learners of dpjax above the certified optimum", checked.others),
+            (f"lower bounds above the n of a learner found ({checked.more} ask for more than 1 row)", checked.bounds),
+        ],
+    )
     page += LEFT.format(names=", ".join(left), refused=refused, rows=3)
     head = ("neighbors", "claimed epsilon", "claimed delta", "epsilon found", "delta found", "outcomes", "verdict")
     page += table(head, audits(3, budgets))

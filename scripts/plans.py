@@ -28,18 +28,27 @@ CASES: dict[str, tuple[str, int]] = {
     **{f"HashedPoints(composition={how})": (POINTS, K) for how in COMPOSITIONS},
     **{f"ImproperVC1(method={how})": (THRESHOLDS, 1) for how in (*_OF_MEDIANS, "rsc")},
     **{f"ThresholdInterior(method={how})": (THRESHOLDS, 1) for how in _OF_MEDIANS},
-    "KLN": (POINTS, 1), "ThresholdMedian": (THRESHOLDS, 1), "PointLearner": (POINTS, K),
-    "StablePoints": (POINTS, K), "StableNodes": ("caterpillar(256, 3, 0.5)", K), "ERM": (POINTS, K),
-    "ProperVC1": ("caterpillar(256, 3, 0.5)", 1), "EmpiricalLearner(KLN)": (POINTS, K),
-    "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
-    "RepresentationLearner(PointBuckets)": (POINTS, 1), "RepresentationLearner(Whole)": (THRESHOLDS, 1),
+    "KLN": (POINTS, 1),
+    "ThresholdMedian": (THRESHOLDS, 1),
+    "PointLearner": (POINTS, K),
+    "StablePoints": (POINTS, K),
+    "StableNodes": ("caterpillar(256, 3, 0.5)", K),
+    "ERM": (POINTS, K),
+    "ProperVC1": ("caterpillar(256, 3, 0.5)", 1),
+    "EmpiricalLearner(KLN)": (POINTS, K),
+    "ParityLearner": ("Parities(10)", K),
+    "ConjunctionLearner(literals=3)": (CUBE, 1),
+    "RepresentationLearner(PointBuckets)": (POINTS, 1),
+    "RepresentationLearner(Whole)": (THRESHOLDS, 1),
     "RepresentationLearner(PointSetBuckets)": ("PointSets(2**10, 2)", 1),
-    "Boosted(KLN)": ("Thresholds(32)", 1), "Confident(KLN)": (THRESHOLDS, 1),
+    "Boosted(KLN)": ("Thresholds(32)", 1),
+    "Confident(KLN)": (THRESHOLDS, 1),
     "BitReduction": ("Multiclass.of(one_bit_gap(15))", 1),
     "SparseAggregate(GloballyStable)": ("Finite.of(thresholds(6))", 1),
     "SparseAggregate(Irreducibility)": ("Finite.of(thresholds(6))", 1),
-    "PolygonLearner": ("ConvexPolygons(31)", 1), "UnionLearner": ("Unions(31)", 1),
-}  # fmt: skip
+    "PolygonLearner": ("ConvexPolygons(31)", 1),
+    "UnionLearner": ("Unions(31)", 1),
+}
 """Every learner, with a class that it fits and a number of concepts."""
 
 
@@ -84,9 +93,15 @@ def row(name: str, count: int, seed: int) -> list[Any] | None:
     epsilons, deltas = np.array(parts).T
     shapes = {program(learner.plan(Privacy(e, 1e-6), ACCURACY)) for e in EPSILONS}
     return [
-        name, CASES[name][0], str(len(shapes)), str(refused), str(above), f"{epsilons.min():.7f}",
-        f"{epsilons.max():.9f}", f"{deltas.max():.9f}",
-    ]  # fmt: skip
+        name,
+        CASES[name][0],
+        str(len(shapes)),
+        str(refused),
+        str(above),
+        f"{epsilons.min():.7f}",
+        f"{epsilons.max():.9f}",
+        f"{deltas.max():.9f}",
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -94,9 +109,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = options(__doc__, 0, 200, arguments)
     found = [row(name, given.trials, given.seed) for name in CASES]
     heads = (
-        "learner", "class", "programs", "refused", "above the budget", "least part of epsilon", "largest",
+        "learner",
+        "class",
+        "programs",
+        "refused",
+        "above the budget",
+        "least part of epsilon",
+        "largest",
         "largest part of delta",
-    )  # fmt: skip
+    )
     text = f"""# How much of a budget plans spend
 
 A plan turns a budget into the numbers of a mechanism. No plan spends more than its budget, each spends nearly all of

@@ -101,11 +101,15 @@ def four_edges() -> tuple[Case, ...]:
     """The cases of the first table."""
     ours, paper = ceil(OURS * 4), ceil(PAPER * 4)
     return (
-        Case(Kinematic(), "noise_free", 2**10, 4, ours), Case(Kinematic(), "noise_free", 2**20, 4, ours),
-        Case(Kinematic(), "noise_free", 2**30, 4, ours), Case(Kinematic(), "noisy", 2**10, 4, ours),
-        Case(Kinematic(), "zcdp", 2**10, 4, ours), Case(Kinematic(), "paper_corrected", 2**10, 4, paper, 16_384),
-        Case(Box(), "noise_free", 2**10, 4, ours, 32_768), Case(Box(), "paper_corrected", 2**10, 4, paper, 40_000),
-    )  # fmt: skip
+        Case(Kinematic(), "noise_free", 2**10, 4, ours),
+        Case(Kinematic(), "noise_free", 2**20, 4, ours),
+        Case(Kinematic(), "noise_free", 2**30, 4, ours),
+        Case(Kinematic(), "noisy", 2**10, 4, ours),
+        Case(Kinematic(), "zcdp", 2**10, 4, ours),
+        Case(Kinematic(), "paper_corrected", 2**10, 4, paper, 16_384),
+        Case(Box(), "noise_free", 2**10, 4, ours, 32_768),
+        Case(Box(), "paper_corrected", 2**10, 4, paper, 40_000),
+    )
 
 
 def by_side() -> dict[LineMeasure, list[Case]]:
@@ -118,9 +122,14 @@ def by_side() -> dict[LineMeasure, list[Case]]:
 
 
 def main(
-    out: Path, seed: int, trials: int, cases: Sequence[Case] | None = None, edges: Sequence[int] = EDGES,
-    sides: dict[LineMeasure, list[Case]] | None = None, store: Path | None = None,
-) -> None:  # fmt: skip
+    out: Path,
+    seed: int,
+    trials: int,
+    cases: Sequence[Case] | None = None,
+    edges: Sequence[int] = EDGES,
+    sides: dict[LineMeasure, list[Case]] | None = None,
+    store: Path | None = None,
+) -> None:
     """Searches, page and figures."""
     cases, sides = four_edges() if cases is None else cases, by_side() if sides is None else sides
     by_edges = [Case(Kinematic(), "noise_free", 2**10, k, ceil(OURS * k), 16_384) for k in edges]
@@ -145,9 +154,11 @@ def main(
     lines = [line for line in lines if line.x]
     ticks = sorted({bits for line in lines for bits in line.x})
     panels += [Panel("", r"$\log_2 d$", "rows $n$", lines, log="y", ticks=ticks)] if lines else []
-    points = {f"{_name(case)}, {case.variant}, k = {case.edges}, d = 2^{log2(case.d):g}":
-              end_of(_setting(case), star.n_high)
-              for case, star in stars.items() if star.n_high}  # fmt: skip
+    points = {
+        f"{_name(case)}, {case.variant}, k = {case.edges}, d = 2^{log2(case.d):g}": end_of(_setting(case), star.n_high)
+        for case, star in stars.items()
+        if star.n_high
+    }
     if panels:
         plot_lines(
             panels, figure_path(out, "polygons"), about(config, seed, points), "Convex polygons: rows by edges and grid"

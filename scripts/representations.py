@@ -146,18 +146,30 @@ def entries() -> tuple[Entry, ...]:
     return (
         Entry("points of 2^8", PointBuckets(small), hard_points(small, ALPHA)),
         Entry("points of 2^40", PointBuckets(large), hard_points(large, ALPHA)),
-        of_sets(1, 1), of_sets(2, 1), of_sets(3, 1), of_sets(1, 3), of_sets(2, 2),
+        of_sets(1, 1),
+        of_sets(2, 1),
+        of_sets(3, 1),
+        of_sets(1, 3),
+        of_sets(2, 2),
         Entry("thresholds of 2^20, the class", Whole(line), hard_thresholds(line, ALPHA)),
-        Entry("labels of Theorem 7.2, the class", Whole(labels),
-              Task(labels, distributions.adversarial_finite(labels.domain, ALPHA))),
+        Entry(
+            "labels of Theorem 7.2, the class",
+            Whole(labels),
+            Task(labels, distributions.adversarial_finite(labels.domain, ALPHA)),
+        ),
         Entry("two concepts, runs of KLN", RUNS, Task(TWO, distributions.uniform(TWO.domain)), 0.5, 0.25),
-    )  # fmt: skip
+    )
 
 
 def main(
-    out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, domains: Sequence[int] = DOMAINS,
-    drawn: int = 1024, store: Path | None = None,
-) -> dict[int, dict[str, Bracket]]:  # fmt: skip
+    out: Path,
+    seed: int,
+    trials: int,
+    chosen: Sequence[Entry] | None = None,
+    domains: Sequence[int] = DOMAINS,
+    drawn: int = 1024,
+    store: Path | None = None,
+) -> dict[int, dict[str, Bracket]]:
     """Runs everything, writes the page. drawn: families, for the question whether they are representations."""
     chosen = entries() if chosen is None else chosen
     with cells_in(store, seed) as cells:
@@ -166,15 +178,27 @@ def main(
     hashed = RepresentationLearner(PointBuckets(Points(Domain(2 ** domains[0]))))
     sizes = hashed.plan(Privacy(EPSILON), Accuracy(ALPHA, BETA)).sizes
     rows = [
-        (f"2^{bits}", _shown(found["hash"]), _size(PointBuckets, bits), _shown(found["KLN"]), _size(None, bits),
-         _below(bits))
+        (
+            f"2^{bits}",
+            _shown(found["hash"]),
+            _size(PointBuckets, bits),
+            _shown(found["KLN"]),
+            _size(None, bits),
+            _below(bits),
+        )
         for bits, found in stars.items()
-    ]  # fmt: skip
+    ]
     confidence = next(iter(stars.values()))["hash"].confidence
     page = HEAD.format(
-        alpha=ALPHA, beta=BETA, epsilon=EPSILON, tries=sizes[0], buckets=2 ** sizes[1],
-        count=hashed.representation.sized(sizes).count, confidence=confidence, target=1 - BETA,
-    )  # fmt: skip
+        alpha=ALPHA,
+        beta=BETA,
+        epsilon=EPSILON,
+        tries=sizes[0],
+        buckets=2 ** sizes[1],
+        count=hashed.representation.sized(sizes).count,
+        confidence=confidence,
+        target=1 - BETA,
+    )
     page += table(("abs(X)", "n* by hash", "planned", "n* of KLN", "planned", "no private learner below"), rows)
     page += FIGURE.format(trials=trials)
     page += table(("representation", "N", "alpha", "beta", "n", "printed n", "success", "interval"), planned)
@@ -186,9 +210,7 @@ def main(
     )
     head = "epsilon", "alpha", "rows m", "runs printed", "runs", "ln N printed", "ln N", "ln N by Lemma 8.4"
     page += RUNS_HEAD + table(head, _runs())
-    page += BOUND + table(
-        ("class", "d", "d/32", "our bound", "ln N", "follower", "regret", "family"), _walks(seed)
-    )  # fmt: skip
+    page += BOUND + table(("class", "d", "d/32", "our bound", "ln N", "follower", "regret", "family"), _walks(seed))
     page += COUNTING + table(("d", "N", "fraction", "at most", "needed N"), _counting(seed)) + TAIL
     carried = about({"script": "representations", "trials": trials}, seed)
     save(lambda: _figure(stars), figure_path(out, "representations"), ("png", "svg"), carried)
@@ -260,7 +282,7 @@ def _represented(drawn: int, seed: int) -> list[tuple[Any, ...]]:
         ("2-points of 2^40", PointSetBuckets(PointSets(big, 2)).for_accuracy(0.25, 0.125), 0.25, 0.125),
         ("2 bits of points of 8", PointSetBuckets(PointSets(Domain(8), 1, 2)).for_accuracy(0.25, 0.125), 0.25, 0.125),
         ("two concepts, runs of KLN (8.5)", RUNS, 0.25, 0.125),
-    ]  # fmt: skip
+    ]
     rows = []
     for name, family, near, failure in asked:
         found = represents(family, near, failure, trials=drawn, seed=seed)
@@ -295,7 +317,7 @@ def _walks(seed: int) -> list[tuple[Any, ...]]:
         ("intervals on 12 points", families.intervals(12), "class", Whole(Finite.of(families.intervals(12)))),
         ("all functions on 6 points", every, "class", Whole(Finite.of(every))),
         ("two concepts", TWO.matrix().astype(int), "runs of KLN", RUNS),
-    ]  # fmt: skip
+    ]
     rows = []
     for name, matrix, kind, representation in cases:
         family = representation if kind != "buckets" else representation.for_accuracy(0.25, 0.125) or representation
@@ -324,12 +346,22 @@ def _figure(stars: dict[int, dict[str, Bracket]]) -> tuple[Figure, str]:
     axes = figure.subplots()
     at = list(stars)
     for name, words, color, kind in (
-        ("hash", "buckets of hash functions", "#003b80", PointBuckets), ("KLN", "all points (KLN)", "#d0382d", None)
-    ):  # fmt: skip
+        ("hash", "buckets of hash functions", "#003b80", PointBuckets),
+        ("KLN", "all points (KLN)", "#d0382d", None),
+    ):
         low, high = (np.array([getattr(stars[bits][name], end) for bits in at], float) for end in ("n_low", "n_high"))
         middle = np.sqrt(low * high)
-        axes.errorbar(at, middle, np.stack([middle - low, high - middle]), color=color, capsize=4, marker="o",
-                      markersize=3, linewidth=1, label=f"n* with {words}")  # fmt: skip
+        axes.errorbar(
+            at,
+            middle,
+            np.stack([middle - low, high - middle]),
+            color=color,
+            capsize=4,
+            marker="o",
+            markersize=3,
+            linewidth=1,
+            label=f"n* with {words}",
+        )
         axes.plot(at, [_size(kind, bits) for bits in at], color=color, linestyle="--", linewidth=1)
     axes.plot([], [], color="#777777", linestyle="--", linewidth=1, label="planned")
     axes.set(xlabel="log2 |X|", ylabel="rows", title=title, xticks=at, ylim=(0, None))

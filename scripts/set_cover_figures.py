@@ -77,18 +77,36 @@ def _one_halfplane(out: Path, seed: int, trials: int, config: dict) -> str:
     seen = _drawn(x, target, budget, law, seed, trials)
     best = np.argsort(-law.chance)[:6]
     lines = [
-        (int(law.hit[cell, target].sum()), int(law.hit[cell, ~target].sum()),
-         *(float(column[cell]) for column in (law.area, law.chance, seen)))
+        (
+            int(law.hit[cell, target].sum()),
+            int(law.hit[cell, ~target].sum()),
+            *(float(column[cell]) for column in (law.area, law.chance, seen)),
+        )
         for cell in best
-    ]  # fmt: skip
+    ]
     given = config | {"d": D, "coefficient": COEFFICIENT}
     plot_arrangement(
-        x, target, D, budget, K, COEFFICIENT, figure_path(out, "arrangement"), about(given, seed),
+        x,
+        target,
+        D,
+        budget,
+        K,
+        COEFFICIENT,
+        figure_path(out, "arrangement"),
+        about(given, seed),
         "The exact law of one private halfplane",
         f"{ROWS} rows, coefficient {COEFFICIENT:g}; areas are the kinematic measure, shades probabilities",
-    )  # fmt: skip
-    text = MIDDLE.format(rows=ROWS, coefficient=COEFFICIENT, d=D, cells=len(law.chance), few=len(best), trials=trials,
-                         share=law.chance[best].sum(), area=law.area[best].sum())  # fmt: skip
+    )
+    text = MIDDLE.format(
+        rows=ROWS,
+        coefficient=COEFFICIENT,
+        d=D,
+        cells=len(law.chance),
+        few=len(best),
+        trials=trials,
+        share=law.chance[best].sum(),
+        area=law.area[best].sum(),
+    )
     head = ("targets hit", "others hit", "share of the measure", "probability", "share of the draws")
     return text + table(head, lines)
 

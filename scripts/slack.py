@@ -194,9 +194,12 @@ def _goal(k: int, epsilon: float, delta: float, alpha: float) -> Goal:
 
 
 def _rows(
-    learner: str, works: dict[str, Callable[[], Subject]], goal: Goal, most: float | None = None,
+    learner: str,
+    works: dict[str, Callable[[], Subject]],
+    goal: Goal,
+    most: float | None = None,
     proof: str | None = None,
-) -> Iterator[Entry]:  # fmt: skip
+) -> Iterator[Entry]:
     """One entry a workload; the promise is for the first."""
     for i, (name, make) in enumerate(works.items()):
         yield Entry(learner, name, make, goal, None if i else most, proof)
@@ -253,9 +256,14 @@ def _noisy(
 
 
 def _thresholds(
-    learner: str, make: Callable[[Thresholds], Any], log_size: int, goal: Goal, hardest: str = "one good threshold",
-    most: float | None = None, proof: str | None = None,
-) -> Iterator[Entry]:  # fmt: skip
+    learner: str,
+    make: Callable[[Thresholds], Any],
+    log_size: int,
+    goal: Goal,
+    hardest: str = "one good threshold",
+    most: float | None = None,
+    proof: str | None = None,
+) -> Iterator[Entry]:
     """On adjacent good thresholds without rows beside them, and on a single good one."""
     concepts, alpha = Thresholds(Domain(2**log_size)), float(goal.accuracy.alpha)
     works = {
@@ -343,17 +351,32 @@ def measured(entry: Entry, trials: int, cells: Cells) -> dict[str, Any]:
     subject = entry.make()
     theorem = subject.theorem(entry.goal)
     success, star = subject.measure(entry.goal, theorem, trials, cells)
-    return {"theorem": theorem, "success": success, "low": star.n_low, "high": star.n_high,
-            "below": subject.below(entry.goal)}  # fmt: skip
+    return {
+        "theorem": theorem,
+        "success": success,
+        "low": star.n_low,
+        "high": star.n_high,
+        "below": subject.below(entry.goal),
+    }
 
 
 def row(entry: Entry, found: dict[str, Any]) -> list[Any]:
     """One row of the page."""
     slack = f"{found['theorem'] / found['high']:.2f}" if found["high"] else None
     star, goal = f"({found['low'] or 0}, {found['high'] or 'more'}]", entry.goal
-    return [entry.learner, entry.workload, goal.k, goal.privacy.epsilon, goal.accuracy.alpha, found["theorem"],
-            f"{found['success']:.4f}", star, slack, found["below"],
-            entry.proof and f"[{entry.proof}](../proofs/{entry.proof}.md)"]  # fmt: skip
+    return [
+        entry.learner,
+        entry.workload,
+        goal.k,
+        goal.privacy.epsilon,
+        goal.accuracy.alpha,
+        found["theorem"],
+        f"{found['success']:.4f}",
+        star,
+        slack,
+        found["below"],
+        entry.proof and f"[{entry.proof}](../proofs/{entry.proof}.md)",
+    ]
 
 
 def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, store: Path | None = None) -> None:
@@ -363,8 +386,19 @@ def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = Non
         for entry in entries() if chosen is None else chosen:
             rows.append(row(entry, measured(entry, trials, cells)))
             print(*rows[-1], flush=True)
-    head = ("learner", "workload", "k", "epsilon", "alpha", "theorem", "success there", "bracket", "slack", "below",
-            "proof")  # fmt: skip
+    head = (
+        "learner",
+        "workload",
+        "k",
+        "epsilon",
+        "alpha",
+        "theorem",
+        "success there",
+        "bracket",
+        "slack",
+        "below",
+        "proof",
+    )
     write_page(out / "slack.md", HEAD.format(trials=trials, every=_every()) + table(head, rows))
 
 

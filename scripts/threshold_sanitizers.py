@@ -25,9 +25,13 @@ LARGE = ((0.3, 256), (0.3, 1024))  # the two that compete for large domains
 DATABASES, RUNS, MOST_FAILURES = 4, 5, 2  # of a family at one n
 TEMPTING = "tempting medians"
 NAMES = {
-    "blocks": "S-basic", "slices": "S-RSC", "hierarchy": "S-hier", "independent": "independent quantiles",
-    "recursive": "recursive quantiles", "joint": "joint quantiles",
-}  # fmt: skip
+    "blocks": "S-basic",
+    "slices": "S-RSC",
+    "hierarchy": "S-hier",
+    "independent": "independent quantiles",
+    "recursive": "recursive quantiles",
+    "joint": "joint quantiles",
+}
 HEAD = f"""# Sanitizers for thresholds, by domain and accuracy
 
 A sanitizer for thresholds releases a synthetic table on which every threshold counts about as many rows as on the data.
@@ -72,14 +76,14 @@ far from their performance: at 32 bits and alpha = 0.1 they need the fewest rows
 def main(path: Path) -> None:
     """Plans, simulates, writes both tables."""
     privacy = Privacy(EPSILON, DELTA)
-    plans = {
-        (bits, alpha): candidates(alpha, bits, privacy, BETA) for bits in BITS for alpha in ALPHAS
-    }  # fmt: skip
+    plans = {(bits, alpha): candidates(alpha, bits, privacy, BETA) for bits in BITS for alpha in ALPHAS}
     proved = [_proved(bits, alpha, plan) for (bits, alpha), plan in plans.items()]
     tried = [
-        _tried(bits, alpha, name, *plans[bits, alpha][name]) for alpha, bits in TRIED for name in NAMES
+        _tried(bits, alpha, name, *plans[bits, alpha][name])
+        for alpha, bits in TRIED
+        for name in NAMES
         if name != "slices" or (alpha, bits) == (0.3, 32)
-    ]  # fmt: skip
+    ]
     tried += [
         _tried(bits, alpha, name, *plans[bits, alpha][name])
         for alpha, bits in LARGE

@@ -24,8 +24,9 @@ def representative(concepts: Sequence[tuple[int, ...]]) -> Matrix:
     m = len(concepts[0])
     return min(
         tuple(sorted(tuple(row[x] ^ flip[x] for x in order) for row in concepts))
-        for order in permutations(range(m)) for flip in product((0, 1), repeat=m)
-    )  # fmt: skip
+        for order in permutations(range(m))
+        for flip in product((0, 1), repeat=m)
+    )
 
 
 def name_of(matrix: Matrix) -> str:

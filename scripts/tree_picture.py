@@ -31,11 +31,17 @@ def tree_places(tree: Tree) -> np.ndarray:
 
 
 def plot_tree(
-    tree: Tree, base: str | Path, about: Mapping[str, Any], title: str, caption: str = "", *,
+    tree: Tree,
+    base: str | Path,
+    about: Mapping[str, Any],
+    title: str,
+    caption: str = "",
+    *,
     marks: Mapping[int, str] | None = None,
-    counts: Sequence[int] | None = None, names: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
     formats: str | Sequence[str] = ("png", "svg"),
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draws a tree of at most 200 nodes, root on top, and writes a file a format; returns their paths.
 
     Filled circles are concepts, hollow ones improper nodes; each depth is a band.
@@ -74,18 +80,44 @@ def _draw(
         axes.plot([x[above], x[node]], [y[above], y[node]], color="#777777", linewidth=1, zorder=1)
     for number, (node, meaning) in enumerate(marks.items()):
         color = _MARKS[number % len(_MARKS)]
-        axes.plot(x[node], y[node], "o", markersize=23, markerfacecolor="none", markeredgecolor=color,
-                  markeredgewidth=2.4, zorder=2, linestyle="", label=meaning)  # fmt: skip
+        axes.plot(
+            x[node],
+            y[node],
+            "o",
+            markersize=23,
+            markerfacecolor="none",
+            markeredgecolor=color,
+            markeredgewidth=2.4,
+            zorder=2,
+            linestyle="",
+            label=meaning,
+        )
     for proper, label in ((True, "concept of the class (proper)"), (False, "hypothesis only (improper)")):
         own = np.flatnonzero(tree.proper == proper)
         if len(own):
-            axes.plot(x[own], y[own], "o", markersize=17, markeredgewidth=1.6, label=label, zorder=3,
-                      markerfacecolor=_PROPER if proper else "white",
-                      markeredgecolor=_PROPER if proper else _IMPROPER)  # fmt: skip
+            axes.plot(
+                x[own],
+                y[own],
+                "o",
+                markersize=17,
+                markeredgewidth=1.6,
+                label=label,
+                zorder=3,
+                markerfacecolor=_PROPER if proper else "white",
+                markeredgecolor=_PROPER if proper else _IMPROPER,
+            )
     for node in range(tree.size):
         text = "∅" if node == 0 else called[points.index(node)]
-        axes.text(x[node], y[node], text, fontsize=8, ha="center", va="center", zorder=4,
-                  color="white" if tree.proper[node] else _IMPROPER)  # fmt: skip
+        axes.text(
+            x[node],
+            y[node],
+            text,
+            fontsize=8,
+            ha="center",
+            va="center",
+            zorder=4,
+            color="white" if tree.proper[node] else _IMPROPER,
+        )
         if counts is not None and counts[node]:
             axes.text(x[node] + 0.24, y[node], f"{counts[node]}", fontsize=8, color="#222222", va="center", zorder=4)
     axes.set(xlim=(x.min() - 1.6, x.max() + 0.8), ylim=(-tree.height - 0.5, 0.5), xticks=[], yticks=[])

@@ -62,8 +62,9 @@ Planned: {planned}
 """
 
 
-def main(out: Path, seed: int, trials: int, measured: Mapping[str, Sequence[int]] = MEASURED,
-         store: Path | None = None) -> None:  # fmt: skip
+def main(
+    out: Path, seed: int, trials: int, measured: Mapping[str, Sequence[int]] = MEASURED, store: Path | None = None
+) -> None:
     """Measures n* and success, writes page and figure."""
     with cells_in(store, seed) as cells:
         found = [_case(method, bits, trials, cells) for method, own in measured.items() for bits in own]
@@ -72,7 +73,7 @@ def main(out: Path, seed: int, trials: int, measured: Mapping[str, Sequence[int]
     rows = [
         (row["bits"], NAMES[row["method"]], row["planned"], row["success"], *map(_words, row["stars"]), row["slack"])
         for row in sorted(found, key=lambda row: row["bits"])
-    ]  # fmt: skip
+    ]
     page = HEAD.format(trials=trials) + table(header, rows)
     page += PLANS.format(few=_product(32), more=_product(48)) + table(
         ("bits", *NAMES.values(), "Algorithm 2"),
@@ -83,8 +84,19 @@ def main(out: Path, seed: int, trials: int, measured: Mapping[str, Sequence[int]
     points = {f"{NAMES[row['method']]}, {row['bits']} bits": row["point"] for row in found}
     lines = [line for method in NAMES for line in _lines(method, found, planned)]
     panel = Panel("", "bits of the height", "examples $n$", lines, ticks=(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2000))
-    carried = about({"script": "vc1_height", "trials": trials, "alpha": ALPHA, "beta": BETA, "epsilon": EPSILON,
-                     "delta": DELTA, "ratio": RATIO}, seed, points)  # fmt: skip
+    carried = about(
+        {
+            "script": "vc1_height",
+            "trials": trials,
+            "alpha": ALPHA,
+            "beta": BETA,
+            "epsilon": EPSILON,
+            "delta": DELTA,
+            "ratio": RATIO,
+        },
+        seed,
+        points,
+    )
     plot_lines([panel], figure_path(out, "vc1-height"), carried, "The improper learner by the height of the tree")
 
 
@@ -118,8 +130,15 @@ def _case(method: str, bits: int, trials: int, cells: Cells) -> dict[str, Any]:
     success = rate(at[1], cells, trials)
     stars = [_star(setting, planned, trials, cells) for setting in at]
     high = [star.n_high for star in stars if star.n_high]
-    row = {"method": method, "bits": bits, "planned": planned, "success": str(success), "stars": stars,
-           "slack": f"{planned / max(high):.2f}" if len(high) == 2 else None, "point": at[1]}  # fmt: skip
+    row = {
+        "method": method,
+        "bits": bits,
+        "planned": planned,
+        "success": str(success),
+        "stars": stars,
+        "slack": f"{planned / max(high):.2f}" if len(high) == 2 else None,
+        "point": at[1],
+    }
     print(method, bits, planned, success, *map(_words, stars), row["slack"], flush=True)
     return row
 
@@ -144,8 +163,10 @@ def _lines(method: str, found: Sequence[Mapping[str, Any]], planned: Mapping[str
 
 
 def _measured_words(found: Sequence[Mapping[str, Any]]) -> str:
-    high = {name: {row["bits"]: row["stars"][1].n_high for row in found
-                   if row["method"] == name and row["stars"][1].n_high} for name in NAMES}  # fmt: skip
+    high = {
+        name: {row["bits"]: row["stars"][1].n_high for row in found if row["method"] == name and row["stars"][1].n_high}
+        for name in NAMES
+    }
     exponential, flat = high["exponential"], high["recprefix"]
     if len(exponential) < 2 or not flat:
         return "too few points to compare."

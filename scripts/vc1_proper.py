@@ -92,10 +92,18 @@ def main(
         stars = [row for shape in SHAPES for alpha in alphas for row in _measured(shape, alpha, trials, cells)]
     whole = [row for row in stars if row["star"].n_low and row["star"].n_high]
     shown = [
-        (row["tree"], row["alpha"], row["learner"], row["first"], f"({row['star'].n_low}, {row['star'].n_high}]",
-         row["planned"], row["below"], row["members"])
+        (
+            row["tree"],
+            row["alpha"],
+            row["learner"],
+            row["first"],
+            f"({row['star'].n_low}, {row['star'].n_high}]",
+            row["planned"],
+            row["below"],
+            row["members"],
+        )
         for row in stars
-    ]  # fmt: skip
+    ]
     page = HEAD + table(("tree", "nodes", "learner", "planned n", "success", "in the class"), planned)
     header = (
         "tree",
@@ -111,8 +119,14 @@ def main(
     write_page(out / "vc1-proper.md", page)
     lines = [line for shape in SHAPES for name in LEARNERS for line in _lines(shape, name, whole)]
     panel = Panel("", r"$1 / \alpha$", "examples $n$", lines, ticks=[round(1 / alpha, 2) for alpha in alphas])
-    config = {"script": "vc1_proper", "alphas": list(alphas), "epsilon": EPSILON, "delta": DELTA, "beta": BETA,
-              "trials": trials}  # fmt: skip
+    config = {
+        "script": "vc1_proper",
+        "alphas": list(alphas),
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "beta": BETA,
+        "trials": trials,
+    }
     title = rf"Examples over $1/\alpha$, $\varepsilon = {EPSILON:g}$"
     points = {f"{row['learner']}, {row['shape']}, alpha = {row['alpha']:g}": row["point"] for row in whole}
     if lines:
@@ -146,13 +160,17 @@ def _measured(shape: str, alpha: float, trials: int, cells: Cells) -> Iterator[d
         in_class = judged(replace(best, n=star.n_high or best.n), cells.seed, trials).members
         below = best.below(best.learner.guarantee(best.plan()))
         yield {
-            "shape": shape, "tree": _tree(shape, alpha), "alpha": alpha, "learner": name, "star": star,
+            "shape": shape,
+            "tree": _tree(shape, alpha),
+            "alpha": alpha,
+            "learner": name,
+            "star": star,
             "below": below and below.n,
             "members": f"{in_class} of {trials}",
             "first": f"{first:.2f}" if (first := getattr(best.plan(), "first", None)) is not None else None,
             "planned": planned,
             "point": end_of(best, star.n_high or best.n),
-        }  # fmt: skip
+        }
         print(alpha, name, best.n, star.n_low, star.n_high, in_class, flush=True)
 
 
@@ -190,8 +208,10 @@ def _lines(shape: str, name: str, rows: Sequence[dict[str, Any]]) -> list[Line]:
     low, high = [row["star"].n_low for row in own], [row["star"].n_high for row in own]
     middle = [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)]
     what = f"{name}, {shape}"
-    return [Line(f"{what}, n* measured", what, x, middle, low, high),
-            Line(f"{what}, planned", what, x, [row["planned"] for row in own], kind="theorem")]  # fmt: skip
+    return [
+        Line(f"{what}, n* measured", what, x, middle, low, high),
+        Line(f"{what}, planned", what, x, [row["planned"] for row in own], kind="theorem"),
+    ]
 
 
 if __name__ == "__main__":

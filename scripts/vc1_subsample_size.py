@@ -19,8 +19,10 @@ from dpjax.theory.vc1 import printed_subsample_size, subsample_size
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.05
 ALPHAS, MANY, T = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01), (60, 120, 240, 480, 960, 1920, 3840), 453
 HEIGHTS = (64, 1024, 65536, 2**40)
-BOUNDS = {"printed": ("printed, by the dimension", printed_subsample_size),
-          "improper": ("without dimension", lambda t, alpha, beta: subsample_size(t, alpha, beta / 3))}  # fmt: skip
+BOUNDS = {
+    "printed": ("printed, by the dimension", printed_subsample_size),
+    "improper": ("without dimension", lambda t, alpha, beta: subsample_size(t, alpha, beta / 3)),
+}
 HEAD = f"""# How large a subsample has to be
 
 The improper learner of a class of VC dimension 1 makes a hypothesis of each of many subsamples. The printed proof wants
@@ -64,13 +66,7 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, st
             work = hard_thresholds(concepts, ALPHA)
             found = rate(Setting(learner, work, 1, subsamples * ours, EPSILON, DELTA, ALPHA, BETA), cells, trials)
             measured.append(
-                (
-                    f"2^{height.bit_length() - 1}",
-                    found.trials,
-                    found.successes,
-                    str(found),
-                    f"{planned} x {ours}",
-                )
+                (f"2^{height.bit_length() - 1}", found.trials, found.successes, str(found), f"{planned} x {ours}")
             )
             print(*measured[-1], flush=True)
     page = HEAD + table(
@@ -80,15 +76,25 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, st
     page += table(("height", "trials", "successes", "success", "planned t x m"), measured) + TAIL
     write_page(out / "vc1-subsample-size.md", page)
     panels = [
-        Panel(f"$t = {T}$", r"error $\alpha$", "examples of a subsample $m$", [
-            Line(label, name, ALPHAS[::-1], [bound(T, alpha, BETA) for alpha in ALPHAS[::-1]], kind="theorem")
-            for name, (label, bound) in BOUNDS.items()
-        ]),
-        Panel(rf"$\alpha = {ALPHA:g}$", "subsamples $t$", "examples of a subsample $m$", [
-            Line(label, name, MANY, [bound(t, ALPHA, BETA) for t in MANY], kind="theorem")
-            for name, (label, bound) in BOUNDS.items()
-        ]),
-    ]  # fmt: skip
+        Panel(
+            f"$t = {T}$",
+            r"error $\alpha$",
+            "examples of a subsample $m$",
+            [
+                Line(label, name, ALPHAS[::-1], [bound(T, alpha, BETA) for alpha in ALPHAS[::-1]], kind="theorem")
+                for name, (label, bound) in BOUNDS.items()
+            ],
+        ),
+        Panel(
+            rf"$\alpha = {ALPHA:g}$",
+            "subsamples $t$",
+            "examples of a subsample $m$",
+            [
+                Line(label, name, MANY, [bound(t, ALPHA, BETA) for t in MANY], kind="theorem")
+                for name, (label, bound) in BOUNDS.items()
+            ],
+        ),
+    ]
     config = {"script": "vc1_subsample_size", "alphas": ALPHAS, "beta": BETA, "t": MANY, "trials": trials}
     plot_lines(panels, figure_path(out, "vc1-subsample-size"), about(config, seed), rf"Subsamples, $\beta = {BETA:g}$")
 

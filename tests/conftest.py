@@ -112,9 +112,13 @@ def stats():
 def run_python(program, **environment):
     """Runs a program in a fresh process of its own JAX; its last printed line is JSON."""
     process = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert process.returncode == 0, process.stderr[-4000:]
     return json.loads(process.stdout.strip().splitlines()[-1])
 

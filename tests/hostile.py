@@ -109,8 +109,10 @@ def _(concepts: Points, alpha):
 
 @tasks.register
 def _(concepts: Finite | Multiclass, alpha):
-    return {"elements": Task(concepts, make.adversarial_finite(concepts.domain, alpha)),
-            "one element": Task(concepts, _law(concepts.domain, {concepts.domain.size - 1: 1.0}))}  # fmt: skip
+    return {
+        "elements": Task(concepts, make.adversarial_finite(concepts.domain, alpha)),
+        "one element": Task(concepts, _law(concepts.domain, {concepts.domain.size - 1: 1.0})),
+    }
 
 
 @tasks.register
@@ -133,16 +135,22 @@ def _(concepts: Tree, alpha):
 @tasks.register
 def _(concepts: PointSets, alpha):
     domain = concepts.domain
-    return {"atoms": hard_point_sets(concepts, alpha), "one atom": Task(concepts, _law(domain, {domain.size - 1: 1.0})),
-            "two atoms": Task(concepts, _law(domain, {0: 0.5, domain.size - 1: 0.5}))}  # fmt: skip
+    return {
+        "atoms": hard_point_sets(concepts, alpha),
+        "one atom": Task(concepts, _law(domain, {domain.size - 1: 1.0})),
+        "two atoms": Task(concepts, _law(domain, {0: 0.5, domain.size - 1: 0.5})),
+    }
 
 
 @tasks.register
 def _(concepts: OfLiterals, alpha):
     """Literals that decide alone on mass just above alpha; coordinates that are nearly constant."""
     hard = hard_literals(concepts, alpha)
-    return {"alone": hard, "rare": Task(concepts, ProductCube.of([0.95] * concepts.dimension), hard.targets),
-            "balanced": Task(concepts, UniformCube(concepts.dimension), hard.targets)}  # fmt: skip
+    return {
+        "alone": hard,
+        "rare": Task(concepts, ProductCube.of([0.95] * concepts.dimension), hard.targets),
+        "balanced": Task(concepts, UniformCube(concepts.dimension), hard.targets),
+    }
 
 
 @tasks.register
@@ -162,9 +170,11 @@ def _(concepts: ConvexPolygons, alpha):
     edges = concepts.edges
     target = concepts.of_lines(lines[:edges], offsets[:edges])[None]
     sides = 3 if edges >= 3 else 1
-    found = {"edges": Task(concepts, beside_the_edges(d, corners, (-3, -2, -1, 1, 2, 3), sides, 1 + d // 64), target),
-             "inside": Task(concepts, PlaneAtoms.of(d, [(d // 3, d // 3)], [1]), target),
-             "outside": Task(concepts, PlaneAtoms.of(d, [(0, 0), (1, 0)], [1, 1]), target)}  # fmt: skip
+    found = {
+        "edges": Task(concepts, beside_the_edges(d, corners, (-3, -2, -1, 1, 2, 3), sides, 1 + d // 64), target),
+        "inside": Task(concepts, PlaneAtoms.of(d, [(d // 3, d // 3)], [1]), target),
+        "outside": Task(concepts, PlaneAtoms.of(d, [(0, 0), (1, 0)], [1, 1]), target),
+    }
     with suppress(InputError):
         found["tempted"] = hard_polygon(concepts, alpha)
     return found

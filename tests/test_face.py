@@ -31,11 +31,19 @@ def test_every_noun_is_there():
     assert dir(dp) == sorted([*dp.__all__, "__version__"]), "and nothing else"
 
 
-@pytest.mark.parametrize(("name", "near"), [
-    ("Treshold", "; did you mean Thresholds?"), ("kln", "; did you mean KLN?"), ("stdy", "; did you mean Study?"),
-    ("point_learner", "; did you mean PointLearner?"), ("mechanism", "; did you mean mechanisms?"), ("Nothing", ""),
-    ("_ipython_display_", ""), ("__wrapped__", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("Treshold", "; did you mean Thresholds?"),
+        ("kln", "; did you mean KLN?"),
+        ("stdy", "; did you mean Study?"),
+        ("point_learner", "; did you mean PointLearner?"),
+        ("mechanism", "; did you mean mechanisms?"),
+        ("Nothing", ""),
+        ("_ipython_display_", ""),
+        ("__wrapped__", ""),
+    ],
+)
 def test_a_mistyped_noun_gets_the_nearest_one(name, near):
     with pytest.raises(AttributeError) as caught:
         getattr(dp, name)

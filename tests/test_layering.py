@@ -13,8 +13,22 @@ PACKAGE = Path(__file__).resolve().parent.parent / "dpjax"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A layer imports itself and what stands to its left here; `beside` lists what a side building may use.
-ORDER = ("core", "laws", "mechanisms", "sanitizers lists", "learners baselines", "attacks audit", "plots", "reports",
-         "evidence experiments", "advice", "papers tables testing", "templates", "cli", "__main__")  # fmt: skip
+ORDER = (
+    "core",
+    "laws",
+    "mechanisms",
+    "sanitizers lists",
+    "learners baselines",
+    "attacks audit",
+    "plots",
+    "reports",
+    "evidence experiments",
+    "advice",
+    "papers tables testing",
+    "templates",
+    "cli",
+    "__main__",
+)
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
 CUTS = {"mechanisms.cover.lines.cuts", "mechanisms.cover.lines.halfplanes"}  # which rows a line cuts off is said once
 BESIDE = {
@@ -56,9 +70,10 @@ FLOOR = (
 )  # of core: each imports what stands to its left
 HOST_ONLY = {"numpy", "scipy", "dp_accounting"}
 HOST_LAYERS = ("accounting", "theory", "dimensions")
-FORBIDDEN_DRAWS = {f"jax.random.{name}" for name in (
-    "laplace", "gumbel", "categorical", "exponential", "geometric", "binomial", "PRNGKey"
-)}  # fmt: skip
+FORBIDDEN_DRAWS = {
+    f"jax.random.{name}"
+    for name in ("laplace", "gumbel", "categorical", "exponential", "geometric", "binomial", "PRNGKey")
+}
 GENERATORS = "audit.target.generators"  # for foreign code, from our keys
 EXTENSIONS = {"experimental", "extend", "interpreters"}  # of JAX
 STANDARD = set(__import__("sys").stdlib_module_names)
@@ -113,18 +128,23 @@ def test_no_import_points_upwards():
         source = module_of(path)
         known = not source or layer(source) in RANK or layer(source) in BESIDE
         assert known, f"{source}: a new layer needs a place in ORDER or BESIDE"
-    wrong = [(module_of(f), target) for f in FILES if module_of(f) for target in internal(f)
-             if not allowed(module_of(f), target)]  # fmt: skip
+    wrong = [
+        (module_of(f), target)
+        for f in FILES
+        if module_of(f)
+        for target in internal(f)
+        if not allowed(module_of(f), target)
+    ]
     assert not wrong, f"imports upwards: {wrong}"
 
 
 def test_rooms_of_experiments_have_floors():
     floor = {room: height for height, rooms in enumerate(ROOMS) for room in rooms.split()}
     arrows = {
-        (source.split(".")[1], target.split(".")[1]) for source, target in
-        ((module_of(path), target) for path in FILES for target in internal(path))
+        (source.split(".")[1], target.split(".")[1])
+        for source, target in ((module_of(path), target) for path in FILES for target in internal(path))
         if source.startswith("experiments.") and target.startswith("experiments.")
-    }  # fmt: skip
+    }
     assert not [arrow for arrow in arrows if arrow[0] != arrow[1] and floor[arrow[1]] >= floor[arrow[0]]]
     assert len(arrows) > 15
 
@@ -137,8 +157,9 @@ def test_chex_is_imported_by_the_conformance_suite_alone():
 def test_host_layers_need_no_jax():
     found = {
         module_of(path): {base.split(".")[0] for base, _ in imports(path)} - HOST_ONLY - STANDARD - {"dpjax"}
-        for path in FILES if layer(module_of(path)) in HOST_LAYERS
-    }  # fmt: skip
+        for path in FILES
+        if layer(module_of(path)) in HOST_LAYERS
+    }
     assert len(found) > 20 and not any(found.values()), found
 
 
@@ -205,8 +226,11 @@ def is_extension(name):
 def violations(source, module):
     tree = ast.parse(source)
     names = aliases(tree)
-    bound = {node.targets[0].id: node.value for node in ast.walk(tree)
-             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}  # fmt: skip
+    bound = {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
 
     def reads_gumbel(node, depth=3):
         for part in ast.walk(node):
@@ -252,34 +276,40 @@ def test_nothing_forbidden_is_called():
     assert not any(found.values()), {module: what for module, what in found.items() if what}
 
 
-@pytest.mark.parametrize("source", [
-    "import jax\njax.random.fold_in(k, 1)",
-    "from jax.random import fold_in",
-    "import jax\nf = jax.random.PRNGKey",
-    "from jax import random as r\nr.laplace(k)",
-    "import jax.random as jr\njr.categorical(k, w)",
-    "import numpy as np\nnp.random.seed(0)",
-    "from numpy.random import default_rng",
-    "import jax\njax.config.update('jax_enable_x64', True)",
-    "from jax._src import core",
-    "from jax.extend.core import Var",
-    "import jaxlib.xla_client",
-    "import jax\ndef f():\n    return jax.interpreters.mlir.lower_fun",
-    "from jax.experimental import serialize_executable as s\ns._JaxPjrtUnpickler",
-    "import jax\nclass A:\n    jax.config.jax_enable_x64 = True",
-    "import jax.numpy as jnp\nfrom dpjax import random\ndef f(k, w):\n    return jnp.argmax(w + random.gumbel(k))",
-    "import jax.numpy as jnp\ndef f(k, w):\n    g = random.gumbel(k)\n    h = w + g\n    return jnp.argmax(h)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import jax\njax.random.fold_in(k, 1)",
+        "from jax.random import fold_in",
+        "import jax\nf = jax.random.PRNGKey",
+        "from jax import random as r\nr.laplace(k)",
+        "import jax.random as jr\njr.categorical(k, w)",
+        "import numpy as np\nnp.random.seed(0)",
+        "from numpy.random import default_rng",
+        "import jax\njax.config.update('jax_enable_x64', True)",
+        "from jax._src import core",
+        "from jax.extend.core import Var",
+        "import jaxlib.xla_client",
+        "import jax\ndef f():\n    return jax.interpreters.mlir.lower_fun",
+        "from jax.experimental import serialize_executable as s\ns._JaxPjrtUnpickler",
+        "import jax\nclass A:\n    jax.config.jax_enable_x64 = True",
+        "import jax.numpy as jnp\nfrom dpjax import random\ndef f(k, w):\n    return jnp.argmax(w + random.gumbel(k))",
+        "import jax.numpy as jnp\ndef f(k, w):\n    g = random.gumbel(k)\n    h = w + g\n    return jnp.argmax(h)",
+    ],
+)
 def test_the_forbidden_list_has_teeth(source):
     assert list(violations(source, "laws"))
 
 
-@pytest.mark.parametrize("source", [
-    "from dpjax import random\nrandom.laplace(k)",
-    "import jax\ndef host():\n    jax.config.update('jax_num_cpu_devices', 2)",
-    "import jax\nversions = jax.__version__, jax.core.Tracer",
-    '"""np.random, fold_in and jax.random.laplace in prose."""',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from dpjax import random\nrandom.laplace(k)",
+        "import jax\ndef host():\n    jax.config.update('jax_num_cpu_devices', 2)",
+        "import jax\nversions = jax.__version__, jax.core.Tracer",
+        '"""np.random, fold_in and jax.random.laplace in prose."""',
+    ],
+)
 def test_the_forbidden_list_reads_code_not_text(source):
     assert not list(violations(source, "laws"))
 
@@ -294,8 +324,11 @@ def chains(source):
         kinds = {}
         for node in ast.walk(scope):
             if isinstance(node, ast.Call) and dotted(node.func, names) == "isinstance":
-                listed = {dotted(part, names) or "" for part in ast.walk(node.args[1])
-                          if isinstance(part, ast.Name | ast.Attribute)}  # fmt: skip
+                listed = {
+                    dotted(part, names) or ""
+                    for part in ast.walk(node.args[1])
+                    if isinstance(part, ast.Name | ast.Attribute)
+                }
                 kinds.setdefault(ast.dump(node.args[0]), set()).update(
                     name for name in listed if name.startswith("dpjax.") and name.split(".")[-1][0].isupper()
                 )
@@ -343,13 +376,15 @@ def exported(package):
 
 
 LEARNERS = {
-    name: value for name, value in exported(dpjax.learners).items()
+    name: value
+    for name, value in exported(dpjax.learners).items()
     if inspect.isclass(value) and name != "Learner" and hasattr(value, "learn")
-}  # fmt: skip
+}
 MECHANISMS = {
-    name: value for name, value in exported(dpjax.mechanisms).items()
+    name: value
+    for name, value in exported(dpjax.mechanisms).items()
     if inspect.isfunction(value) and not name.endswith(("_guarantee", "_plan"))
-}  # fmt: skip
+}
 
 
 def test_learners_and_mechanisms_state_privacy_and_source():

@@ -12,9 +12,19 @@ from dpjax.cli.arguments import COMMANDS
 pytestmark = pytest.mark.site
 
 SHORT = (
-    "n-star", "distributions", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce", "compose",
-    "python", "lower-bounds",
-)  # fmt: skip
+    "n-star",
+    "distributions",
+    "compare",
+    "choose",
+    "figures",
+    "export",
+    "stores",
+    "gpu",
+    "reproduce",
+    "compose",
+    "python",
+    "lower-bounds",
+)
 """Pages whose samples tests/docs/test_guide.py runs."""
 
 

@@ -30,7 +30,10 @@ class Command:
                 begin = time.perf_counter()
                 ended = subprocess.run(
                     [sys.executable, "-m", "dpjax", *self.words, *out],
-                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                )  # fmt: skip
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    check=False,
+                )
                 took = time.perf_counter() - begin
         return {"seconds": took, "status": ended.returncode, "printed": ended.stdout[-_KEPT:]}

@@ -98,11 +98,15 @@ def timed(built: Built, alone: Alone) -> dict[str, Any]:
             best, spent, runs = min(best, took), spent + took, runs + 1
     memory, text = built.program.memory_analysis(), built.program.as_text()
     return {
-        "trials_per_s": blocks * block / best, "seconds": best, "blocks": blocks,
-        "demand": built.demand, "temporary_bytes": memory.temp_size_in_bytes,
-        "loops": text.count(" while("), "sorts": text.count(" sort("),
+        "trials_per_s": blocks * block / best,
+        "seconds": best,
+        "blocks": blocks,
+        "demand": built.demand,
+        "temporary_bytes": memory.temp_size_in_bytes,
+        "loops": text.count(" while("),
+        "sorts": text.count(" sort("),
         "outcomes": first[: blocks * block].tobytes().hex(),
-    }  # fmt: skip
+    }
 
 
 def profiled(built: Built) -> dict[str, Any]:
@@ -125,7 +129,8 @@ def profiled(built: Built) -> dict[str, Any]:
             kernels[one["name"]][1] += one["dur"] / 1e6
     slowest = sorted(kernels.items(), key=lambda item: -item[1][1])[:_KERNELS]
     return {
-        "wall_s": wall, "busy_s": sum(seconds for _, seconds in kernels.values()),
+        "wall_s": wall,
+        "busy_s": sum(seconds for _, seconds in kernels.values()),
         "launches": sum(int(count) for count, _ in kernels.values()),
         "kernels": [[name, *how] for name, how in slowest],
-    }  # fmt: skip
+    }

@@ -220,20 +220,38 @@ def _log(value: Array) -> Array:
 
 
 CEILINGS: Mapping[str, Ceiling] = {
-    "words": Ceiling("words/s", "NumPy SFC64, 64 bits each",
-                     {"jax.random.bits": partial(_words, draw=_stock), "random.words": partial(_words, draw=_fused),
-                      "random.words in columns": partial(_words, draw=_in_columns)}, _numpy_words),
-    "least": Ceiling("words/s", f"NumPy SFC64 and argmin of {selection.SMALL}",
-                     {"random.words": partial(_words, draw=_least_of_words), "in trials": _least_in_trials},
-                     _numpy_least, "words"),
+    "words": Ceiling(
+        "words/s",
+        "NumPy SFC64, 64 bits each",
+        {
+            "jax.random.bits": partial(_words, draw=_stock),
+            "random.words": partial(_words, draw=_fused),
+            "random.words in columns": partial(_words, draw=_in_columns),
+        },
+        _numpy_words,
+    ),
+    "least": Ceiling(
+        "words/s",
+        f"NumPy SFC64 and argmin of {selection.SMALL}",
+        {"random.words": partial(_words, draw=_least_of_words), "in trials": _least_in_trials},
+        _numpy_least,
+        "words",
+    ),
     "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(_exp), partial(_numpy_apply, np.exp)),
-    "exp-64": Ceiling("exp/s", "NumPy exp, float64", _chains(_exp, _elementwise_64),
-                      partial(_numpy_apply, np.exp, 64), "exp"),
+    "exp-64": Ceiling(
+        "exp/s", "NumPy exp, float64", _chains(_exp, _elementwise_64), partial(_numpy_apply, np.exp, 64), "exp"
+    ),
     "log": Ceiling("log/s", "NumPy log, float32", _chains(_log), partial(_numpy_apply, np.log)),
-    "log-64": Ceiling("log/s", "NumPy log, float64", _chains(_log, _elementwise_64),
-                      partial(_numpy_apply, np.log, 64), "log"),
+    "log-64": Ceiling(
+        "log/s", "NumPy log, float64", _chains(_log, _elementwise_64), partial(_numpy_apply, np.log, 64), "log"
+    ),
     "sort": Ceiling("keys/s", f"NumPy sort of rows of {SORTED} uint32", {"jnp.sort": _sort}, _numpy_sort),
-    "sort-64": Ceiling("keys/s", f"NumPy sort of rows of {SORTED} uint64", {"jnp.sort": partial(_wide, _sort)},
-                       partial(_numpy_sort, 64), "sort"),
+    "sort-64": Ceiling(
+        "keys/s",
+        f"NumPy sort of rows of {SORTED} uint64",
+        {"jnp.sort": partial(_wide, _sort)},
+        partial(_numpy_sort, 64),
+        "sort",
+    ),
     "copy": Ceiling("bytes/s", "NumPy copyto", {"in place": _copy}, _numpy_copy),
-}  # fmt: skip
+}

@@ -43,7 +43,12 @@ def about() -> dict[str, Any]:
     """Device, driver, versions and the date, as plain values."""
     device = jax.local_devices()[0]
     return {
-        "platform": device.platform, "device": device.device_kind, "driver": device.client.platform_version,
-        "processor": processor(), "jax": jax.__version__, "jaxlib": jaxlib.__version__, "numpy": np.__version__,
+        "platform": device.platform,
+        "device": device.device_kind,
+        "driver": device.client.platform_version,
+        "processor": processor(),
+        "jax": jax.__version__,
+        "jaxlib": jaxlib.__version__,
+        "numpy": np.__version__,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    }  # fmt: skip
+    }

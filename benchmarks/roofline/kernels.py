@@ -90,11 +90,14 @@ def _halfplane(sizes: Sizes) -> tuple[Program, int]:
 
 _CANDIDATES, _DRAWS = "candidates", "draws"
 KERNELS = (
-    *(Kernel(f"exponential-{name}", _CANDIDATES, partial(_choices, draw=selection.by_sample, candidates=m, at_once=b))
-      for name, m, b in (("16", 16, 1024), ("1k", 1 << 10, 256), ("64k", 1 << 16, 8))),
+    *(
+        Kernel(f"exponential-{name}", _CANDIDATES, partial(_choices, draw=selection.by_sample, candidates=m, at_once=b))
+        for name, m, b in (("16", 16, 1024), ("1k", 1 << 10, 256), ("64k", 1 << 16, 8))
+    ),
     Kernel("race-16", _CANDIDATES, partial(_choices, draw=selection.by_race, candidates=16, at_once=1024)),
-    Kernel("race-1k", _CANDIDATES, partial(_choices, draw=selection.by_race, candidates=1 << 10, at_once=64),
-           "least", 0.6),
+    Kernel(
+        "race-1k", _CANDIDATES, partial(_choices, draw=selection.by_race, candidates=1 << 10, at_once=64), "least", 0.6
+    ),
     Kernel("laplace", _DRAWS, partial(_draws, draw=random.laplace)),
     Kernel("exponential-noise", _DRAWS, partial(_draws, draw=random.exponential)),
     Kernel("gumbel", _DRAWS, partial(_draws, draw=_gumbel)),
@@ -104,4 +107,4 @@ KERNELS = (
     Kernel("integer-weights", _DRAWS, _weights),
     Kernel("halfplane", "choices", _halfplane),
     *(Kernel(name, "trials", partial(tiles.program, build=build)) for name, build in tiles.TILES.items()),
-)  # fmt: skip
+)

@@ -45,9 +45,11 @@ def _earlier(path: Path) -> tuple[str, dict[tuple[str, str], float]]:
         return f"{where}, {earlier['clock']}", known
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            "beside", "a file with the output of `dpjax bench --roofline --json`", f"{path} ({error!r})",
+            "beside",
+            "a file with the output of `dpjax bench --roofline --json`",
+            f"{path} ({error!r})",
             "run it on the other machine and keep what it prints",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def heading(found: dict[str, Any]) -> str:
@@ -62,15 +64,35 @@ def heading(found: dict[str, Any]) -> str:
 def lines(found: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: the ceilings with NumPy as their bound, then the rows."""
     cells = [
-        [f"ceiling {row['name']}", _number(row["value"]), row["unit"], row["peer"], _number(row["peer_value"]),
-         _number(row["value"] / row["peer_value"]), "", "", "", _number(row.get("beside"))]
+        [
+            f"ceiling {row['name']}",
+            _number(row["value"]),
+            row["unit"],
+            row["peer"],
+            _number(row["peer_value"]),
+            _number(row["value"] / row["peer_value"]),
+            "",
+            "",
+            "",
+            _number(row.get("beside")),
+        ]
         for row in found["ceilings"]
-    ]  # fmt: skip
+    ]
     cells += [
-        [row["name"], _number(row["value"]), row["unit"], row["bound"], _number(row["limit"]), _number(row["ratio"]),
-         _number(row["goal"]), _word(row["passed"]), _number(row["explained"]), _number(row.get("beside"))]
+        [
+            row["name"],
+            _number(row["value"]),
+            row["unit"],
+            row["bound"],
+            _number(row["limit"]),
+            _number(row["ratio"]),
+            _number(row["goal"]),
+            _word(row["passed"]),
+            _number(row["explained"]),
+            _number(row.get("beside")),
+        ]
         for row in found["rows"]
-    ]  # fmt: skip
+    ]
     heads = [*_HEADS, "beside"]
     if "beside" not in found:
         heads, cells = heads[:-1], [row[:-1] for row in cells]

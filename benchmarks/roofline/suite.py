@@ -48,14 +48,29 @@ def _kernel(kernel: Kernel, sizes: Sizes, ceilings: Mapping[str, Measured], seco
 
 
 def _row(
-    name: str, value: float, unit: str, bound: str, limit: float, ratio: float, goal: float | None = None,
-    explained: float | None = None, amounts: Mapping[str, float] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    value: float,
+    unit: str,
+    bound: str,
+    limit: float,
+    ratio: float,
+    goal: float | None = None,
+    explained: float | None = None,
+    amounts: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
     passed = None if goal is None else ratio >= goal
     return {
-        "name": name, "value": value, "unit": unit, "bound": bound, "limit": limit, "ratio": ratio, "goal": goal,
-        "passed": passed, "explained": explained, "amounts": amounts and dict(amounts),
-    }  # fmt: skip
+        "name": name,
+        "value": value,
+        "unit": unit,
+        "bound": bound,
+        "limit": limit,
+        "ratio": ratio,
+        "goal": goal,
+        "passed": passed,
+        "explained": explained,
+        "amounts": amounts and dict(amounts),
+    }
 
 
 def _against_numpy(name: str, candidates: int, sizes: Sizes, seconds: float) -> dict[str, Any]:
@@ -103,8 +118,14 @@ def run(names: Iterable[str] | None = None, quick: bool = False) -> dict[str, An
             kernel = _OF_KERNELS.get(name)
             rows.append(_kernel(kernel, sizes, ceilings, seconds) if kernel else _GOALS[name](sizes, seconds))
     table = [
-        {"name": name, "value": found.value, "unit": CEILINGS[name].unit, "peer": CEILINGS[name].peer,
-         "peer_value": found.numpy, "programs": found.programs}
+        {
+            "name": name,
+            "value": found.value,
+            "unit": CEILINGS[name].unit,
+            "peer": CEILINGS[name].peer,
+            "peer_value": found.numpy,
+            "programs": found.programs,
+        }
         for name, found in ceilings.items()
-    ]  # fmt: skip
+    ]
     return {"device": device.about(), "clock": clock, "ceilings": table, "rows": rows}

@@ -13,9 +13,11 @@ from dpjax.papers.theorems import papers
 
 _TABLE = Path(__file__).resolve().parents[1] / "gallery/audits.md"
 _KINDS = {
-    "Mechanisms": "dpjax.mechanisms", "Learners": "dpjax.learners", "Sanitizers": "dpjax.sanitizers",
+    "Mechanisms": "dpjax.mechanisms",
+    "Learners": "dpjax.learners",
+    "Sanitizers": "dpjax.sanitizers",
     "Accounting rules": "dpjax.accounting",
-}  # fmt: skip
+}
 _BASES = ("dpjax.learners.Learner",)  # classes that many learners extend: they have no claim of their own
 _HEAD = """\
 # Audits

@@ -20,17 +20,24 @@ from dpjax.experiments.sweep.sweep import Search
 
 _CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TABLES: dict[str, type[BaseModel]] = {
-    "The file": toml.StudyTable, "[task]": toml.TaskTable, "[sweep]": toml.SweepTable,
+    "The file": toml.StudyTable,
+    "[task]": toml.TaskTable,
+    "[sweep]": toml.SweepTable,
     "[search]": toml.SearchTable,
-}  # fmt: skip
+}
 """The headings of the tables of a study's file."""
 _HEADER = ("key", "value", "default", "range", "meaning")
 _KINDS = {
-    "concept class": builder.CONCEPTS, "distribution": builder.DISTRIBUTIONS, "learner": builder.LEARNERS,
-    "task": builder.TASKS, "sanitizer": builder.SANITIZERS, "lists": builder.LISTS,
-    "representation": builder.REPRESENTATIONS, "fingerprinting code": builder.CODES,
+    "concept class": builder.CONCEPTS,
+    "distribution": builder.DISTRIBUTIONS,
+    "learner": builder.LEARNERS,
+    "task": builder.TASKS,
+    "sanitizer": builder.SANITIZERS,
+    "lists": builder.LISTS,
+    "representation": builder.REPRESENTATIONS,
+    "fingerprinting code": builder.CODES,
     "matrix of labels": builder.MATRICES,
-}  # fmt: skip
+}
 
 
 def pages() -> dict[str, str]:

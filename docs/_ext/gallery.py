@@ -25,13 +25,17 @@ TOPICS = {
     "One class of VC dimension 1": ["vc1-height", "vc1-proper", "vc1-subsample-size", "median-domains", "one-tree"],
     "Conjunctions and shapes in the plane": ["conjunctions", "polygons", "set-cover", "boundary", "dp-sgd"],
     "Finite classes and generic learners": [
-        "dimensions", "generic-learners", "representations", "multiclass", "boosting",
+        "dimensions",
+        "generic-learners",
+        "representations",
+        "multiclass",
+        "boosting",
     ],
     "What no private learner can do": ["optimum", "fingerprinting"],
     "Data and sanitizers": ["hospital", "mwem", "threshold-sanitizers"],
     "Audits": ["corrected-constants", "audits", "audit-power", "planted-bugs"],
     "Speed and devices": ["benchmarks", "gpu", "devices"],
-}  # fmt: skip
+}
 """Headings of the gallery, and the pages of measurements under each, by the names of their files."""
 ALONE = {
     "composition": (

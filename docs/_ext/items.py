@@ -53,8 +53,11 @@ def _keep(app):
     known, titles = app.builder.indexer._index_entries, app.builder.indexer._titles
     for docname, entries in app.env.domaindata["index"]["entries"].items():
         if docname in titles and docname not in known:
-            words = [(word, target or "", main) for kind, value, target, main, _ in entries
-                     for word in split_index_msg(kind, value)]  # fmt: skip
+            words = [
+                (word, target or "", main)
+                for kind, value, target, main, _ in entries
+                for word in split_index_msg(kind, value)
+            ]
             known[docname] = sorted(set(words))
     return ()
 

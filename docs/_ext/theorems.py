@@ -135,15 +135,17 @@ def _item(item: Item) -> str:
     lines = [f"### {item.heading}", "", f"**{item.verdict.capitalize()}.** {_plain(item.says)} `{item.key}`", ""]
     named = {
         "Fault": item.fault and f"*{item.fault}*, {FAULTS[item.fault][0].lower()}{_plain(FAULTS[item.fault][1:])}",
-        "Printed": _plain(item.printed), "Right": _plain(item.right),
+        "Printed": _plain(item.printed),
+        "Right": _plain(item.right),
         "Why" if item.status == "missing" else "Remark": _plain(item.why),
         "First version": item.first,
         "Code": ", ".join(f"`{place.name}` in `{place.file}`" for place in code_of(item)),
         "Audit": ", ".join(f"[{name}](../audits.md#{audits.anchor(name)})" for name in item.audit),
         "Simulation": ", ".join(f"[{file}](../sources/{Path(file).with_suffix('.md')})" for file in item.simulation),
         "Figure": ", ".join(f"[{Path(file).name}]({_UP}{file})" for file in item.figure),
-        "Pages": ", ".join(map(_link, item.page)), "Proof": ", ".join(map(_link, item.proof)),
-    }  # fmt: skip
+        "Pages": ", ".join(map(_link, item.page)),
+        "Proof": ", ".join(map(_link, item.proof)),
+    }
     return "\n".join([*lines, *(f"- {name}: {text}" for name, text in named.items() if text)]).rstrip()
 
 

@@ -53,9 +53,11 @@ def calibrate(target_epsilon: float, target_delta: float, family: str | Family, 
         low /= 2
     within(low)  # if the family rejects every parameter, its own error explains why
     raise InputError(
-        "target_epsilon", "a target that some parameter meets", repr(target_epsilon),
+        "target_epsilon",
+        "a target that some parameter meets",
+        repr(target_epsilon),
         f"the parameter {low:.3g} already spends more: relax the target",
-    )  # fmt: skip
+    )
 
 
 def _pure(epsilon0: float) -> Guarantee:

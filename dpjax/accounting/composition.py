@@ -49,9 +49,11 @@ def advanced(
     printed = checks.choice("form", form, ("printed", "tight")) == "printed"
     if printed and part.epsilon >= 1:
         raise InputError(
-            "part.epsilon", "a number < 1, a hypothesis of the printed theorem", repr(part.epsilon),
+            "part.epsilon",
+            "a number < 1, a hypothesis of the printed theorem",
+            repr(part.epsilon),
             "use form='tight' or optimal()",
-        )  # fmt: skip
+        )
     deviation = math.sqrt(2 * rounds * math.log(1 / slack)) * part.epsilon
     if printed:
         drift = 2 * rounds * part.epsilon**2
@@ -85,9 +87,11 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
     by_value = checks.choice("split", split, ("index", "value")) == "value"
     if not by_value and relation is Neighboring.ADD_OR_REMOVE_ONE:
         raise InputError(
-            "split", "'value' under ADD_OR_REMOVE_ONE", "'index'",
+            "split",
+            "'value' under ADD_OR_REMOVE_ONE",
+            "'index'",
             "removing a row moves later rows to other subsets: state the parts under REPLACE_ONE",
-        )  # fmt: skip
+        )
     if distance > 1:
         raise InputError("parts", "guarantees at distance 1", f"distance {distance}", "apply group after parallel")
     touched = 2 if by_value and relation is Neighboring.REPLACE_ONE else 1
@@ -98,10 +102,15 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
         (True, 2): "a replaced row leaves one cell and enters another, so the two largest add",
     }[by_value, touched]
     return Guarantee(
-        _largest((part.epsilon for part in parts), touched), _largest((part.delta for part in parts), touched),
-        relation, what, f"parallel composition: {reason}", parts, contract=same_contract(parts),
+        _largest((part.epsilon for part in parts), touched),
+        _largest((part.delta for part in parts), touched),
+        relation,
+        what,
+        f"parallel composition: {reason}",
+        parts,
+        contract=same_contract(parts),
         rho=_largest(rhos, touched) if len(rhos) == len(parts) else None,
-    )  # fmt: skip
+    )
 
 
 def joint_delta(delta: float, rounds: int, slack: float) -> float:

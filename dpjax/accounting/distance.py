@@ -46,17 +46,23 @@ def group(guarantee: Guarantee, distance: int) -> Guarantee:
     delta = group_delta(guarantee.epsilon, guarantee.delta, distance)
     if delta >= 1:
         raise InputError(
-            "distance", "one at which the total delta stays below 1", repr(distance),
+            "distance",
+            "one at which the total delta stays below 1",
+            repr(distance),
             f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP gives no guarantee for groups this large",
-        )  # fmt: skip
+        )
     return replace(
-        guarantee, epsilon=distance * guarantee.epsilon, delta=delta, parts=(guarantee,), rounds=1,
+        guarantee,
+        epsilon=distance * guarantee.epsilon,
+        delta=delta,
+        parts=(guarantee,),
+        rounds=1,
         source="Dwork, Roth, The Algorithmic Foundations of Differential Privacy, Theorem 2.2",
         why=f"group privacy over {distance} steps: g epsilon, delta (e^(g epsilon) - 1)/(e^epsilon - 1)",
         rho=None if guarantee.rho is None else distance**2 * guarantee.rho,
         bounded_range=None if guarantee.bounded_range is None else distance * guarantee.bounded_range,
         distance=distance * guarantee.distance,
-    )  # fmt: skip
+    )
 
 
 def as_replace_one(guarantee: Guarantee) -> Guarantee:

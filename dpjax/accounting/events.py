@@ -206,9 +206,11 @@ class RandomizedResponse(_Atoms):
         checks.integer("outcomes", self.outcomes, 2)
         if self.neighboring is not Neighboring.REPLACE_ONE:
             raise InputError(
-                "neighboring", "REPLACE_ONE for randomized response", str(self.neighboring),
+                "neighboring",
+                "REPLACE_ONE for randomized response",
+                str(self.neighboring),
                 "the number of reports changes with the number of rows",
-            )  # fmt: skip
+            )
 
     def event(self) -> "dp_event.DpEvent":
         """The dp_accounting event; its accountants take it under REPLACE_ONE."""

@@ -56,9 +56,11 @@ class Guarantee:
                 non_negative(name, value)
         if not 0 <= checks.number("delta", self.delta) < 1:
             raise InputError(
-                "delta", "a total in [0, 1)", repr(self.delta),
+                "delta",
+                "a total in [0, 1)",
+                repr(self.delta),
                 "this is not a privacy guarantee: use fewer rounds, or parts with a smaller delta",
-            )  # fmt: skip
+            )
         require_relation(self.neighboring)
         for name in ("what", "why", "source"):
             checks.instance(name, getattr(self, name), str, "give words")
@@ -148,9 +150,11 @@ def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
     if len(kinds) > 1:
         actual = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
         raise InputError(
-            "parts", "one neighboring relation and one distance", actual,
+            "parts",
+            "one neighboring relation and one distance",
+            actual,
             "convert with as_replace_one or group: a replaced row is one removed and one added",
-        )  # fmt: skip
+        )
     return kinds.pop()
 
 
@@ -167,6 +171,15 @@ def composition(
     rhos = [part.rho for part in parts if part.rho is not None]
     rho = rounds * math.fsum(rhos) if len(rhos) == len(parts) else None
     return Guarantee(
-        epsilon, delta, relation, what, why, parts, rounds, rho,
-        distance=distance, source=source, contract=same_contract(parts),
-    )  # fmt: skip
+        epsilon,
+        delta,
+        relation,
+        what,
+        why,
+        parts,
+        rounds,
+        rho,
+        distance=distance,
+        source=source,
+        contract=same_contract(parts),
+    )

@@ -122,9 +122,11 @@ def slices(
     """
     if part.neighboring is not Neighboring.ADD_OR_REMOVE_ONE or part.distance != 1:
         raise InputError(
-            "part", "a guarantee under ADD_OR_REMOVE_ONE at distance 1",
-            f"{part.neighboring.value} at distance {part.distance}", "state what the part spends when a row is added",
-        )  # fmt: skip
+            "part",
+            "a guarantee under ADD_OR_REMOVE_ONE at distance 1",
+            f"{part.neighboring.value} at distance {part.distance}",
+            "state what the part spends when a row is added",
+        )
     _check(length_epsilon, part.epsilon, part.delta, rounds)
     epsilon = slices_epsilon(slack, length_epsilon, part.epsilon, 0.0, rounds)
     delta = min(slack + _spent(length_epsilon, part.epsilon, part.delta, rounds), 1.0)

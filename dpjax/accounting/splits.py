@@ -31,9 +31,7 @@ def require_composition(composition: str, spends: Spends) -> None:
     """InputError for an unknown composition, and for zCDP of runs that spend delta, for which it is not defined."""
     checks.choice("composition", composition, COMPOSITIONS)
     if composition == "zcdp" and spends == "approximate":
-        raise InputError(
-            "composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "use optimal"
-        )  # fmt: skip
+        raise InputError("composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "use optimal")
 
 
 def split(epsilon: float, delta: float, rounds: int, composition: str, spends: Spends) -> Split:

@@ -90,9 +90,16 @@ def _whole(
         epsilon = min(epsilon, math.fsum(count * part.epsilon for part, count in zip(parts, counts, strict=True)))
     rhos = [count * part.rho for part, count in zip(parts, counts, strict=True) if part.rho is not None]
     return Guarantee(
-        epsilon, delta, parts[0].neighboring, what, f"{why}; runs {', '.join(map(str, counts))}", parts,
-        rho=math.fsum(rhos) if len(rhos) == len(parts) else None, source=source, contract=same_contract(parts),
-    )  # fmt: skip
+        epsilon,
+        delta,
+        parts[0].neighboring,
+        what,
+        f"{why}; runs {', '.join(map(str, counts))}",
+        parts,
+        rho=math.fsum(rhos) if len(rhos) == len(parts) else None,
+        source=source,
+        contract=same_contract(parts),
+    )
 
 
 def _step(runs: Runs) -> float:

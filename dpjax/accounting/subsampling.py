@@ -155,10 +155,12 @@ def with_replacement(base: Guarantee, draws: int, rows: int | None = None, mass:
     if mass is None:
         mass = 1 / checks.integer("rows", rows, 1)
     return _amplified(
-        base, Neighboring.REPLACE_ONE, lambda e, d: with_replacement_pair(e, d, draws, mass),
+        base,
+        Neighboring.REPLACE_ONE,
+        lambda e, d: with_replacement_pair(e, d, draws, mass),
         f"{draws} draws with replacement, each tells the neighbors apart with probability {mass:.6g}",
         "Chebyshev's sum inequality over the number of special draws",
-    )  # fmt: skip
+    )
 
 
 def without_replacement(base: Guarantee, draws: int, rows: int) -> Guarantee:
@@ -168,9 +170,12 @@ def without_replacement(base: Guarantee, draws: int, rows: int) -> Guarantee:
     for PAC learners.
     """
     return _amplified(
-        base, Neighboring.REPLACE_ONE, lambda e, d: without_replacement_pair(e, d, draws, rows),
-        f"a uniform subset of {draws} of {rows} rows", "Balle, Barthe, Gaboardi, Theorem 9",
-    )  # fmt: skip
+        base,
+        Neighboring.REPLACE_ONE,
+        lambda e, d: without_replacement_pair(e, d, draws, rows),
+        f"a uniform subset of {draws} of {rows} rows",
+        "Balle, Barthe, Gaboardi, Theorem 9",
+    )
 
 
 def poisson(base: Guarantee, rate: float) -> Guarantee:
@@ -179,9 +184,12 @@ def poisson(base: Guarantee, rate: float) -> Guarantee:
     Privacy: ``poisson_pair``; ADD_OR_REMOVE_ONE.
     """
     return _amplified(
-        base, Neighboring.ADD_OR_REMOVE_ONE, lambda e, d: poisson_pair(e, d, rate),
-        f"rows kept with probability {rate:.6g}", "Balle, Barthe, Gaboardi, Theorem 8",
-    )  # fmt: skip
+        base,
+        Neighboring.ADD_OR_REMOVE_ONE,
+        lambda e, d: poisson_pair(e, d, rate),
+        f"rows kept with probability {rate:.6g}",
+        "Balle, Barthe, Gaboardi, Theorem 8",
+    )
 
 
 def secrecy_of_the_sample(base: Guarantee, draws: int, rows: int, form: str = "corrected") -> Guarantee:
@@ -191,27 +199,37 @@ def secrecy_of_the_sample(base: Guarantee, draws: int, rows: int, form: str = "c
     Reference: Bun, Nissim, Stemmer 2016, Lemma 2.25.
     """
     return _amplified(
-        base, Neighboring.REPLACE_ONE, lambda e, d: secrecy_pair(e, d, draws, rows, form),
-        f"{draws} draws with replacement from {rows} rows, {form} constants", "Bun, Nissim, Stemmer, Lemma 2.25",
-    )  # fmt: skip
+        base,
+        Neighboring.REPLACE_ONE,
+        lambda e, d: secrecy_pair(e, d, draws, rows, form),
+        f"{draws} draws with replacement from {rows} rows, {form} constants",
+        "Bun, Nissim, Stemmer, Lemma 2.25",
+    )
 
 
 def _amplified(base: Guarantee, relation: Neighboring, pair: Callable[[float, float], Pair], why: str, source: str):
     if base.neighboring is not relation or base.distance != 1:
         raise InputError(
-            "base", f"a guarantee under {relation.name} at distance 1",
+            "base",
+            f"a guarantee under {relation.name} at distance 1",
             f"{base.neighboring.name} at distance {base.distance}",
             "this subsampling preserves the other relation: restate the base first",
-        )  # fmt: skip
+        )
     epsilon, delta = pair(base.epsilon, base.delta)
     if delta >= 1:
         raise InputError(
-            "delta", "an amplified delta below 1", f"{delta:.6g}", "this is not a privacy guarantee: draw fewer rows",
-        )  # fmt: skip
+            "delta", "an amplified delta below 1", f"{delta:.6g}", "this is not a privacy guarantee: draw fewer rows"
+        )
     return Guarantee(
-        epsilon, delta, relation, f"subsampled {base.what}", f"subsampling: {why}", (base,),
-        source=source, contract=base.contract,
-    )  # fmt: skip
+        epsilon,
+        delta,
+        relation,
+        f"subsampled {base.what}",
+        f"subsampling: {why}",
+        (base,),
+        source=source,
+        contract=base.contract,
+    )
 
 
 def _log_mean(epsilon: float, rate: float) -> float:

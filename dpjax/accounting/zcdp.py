@@ -54,9 +54,11 @@ def rho_of(part: Guarantee) -> float:
         return bounded_range_rho(part.bounded_range)
     if part.delta > 0:
         raise InputError(
-            "part", "a zCDP, bounded-range or pure guarantee", f"{part.what}: ({part.epsilon}, {part.delta})-DP",
+            "part",
+            "a zCDP, bounded-range or pure guarantee",
+            f"{part.what}: ({part.epsilon}, {part.delta})-DP",
             "compose approximate guarantees with optimal() or basic()",
-        )  # fmt: skip
+        )
     return pure_rho(part.epsilon)
 
 
@@ -72,9 +74,15 @@ def exponential_guarantee(
     """
     checks.epsilon(epsilon)
     return Guarantee(
-        float(epsilon), 0.0, neighboring, what, rho=bounded_range_rho(epsilon), bounded_range=float(epsilon),
-        source="McSherry, Talwar, Theorem 6; Rogers, Steinke", contract=contract,
-    )  # fmt: skip
+        float(epsilon),
+        0.0,
+        neighboring,
+        what,
+        rho=bounded_range_rho(epsilon),
+        bounded_range=float(epsilon),
+        source="McSherry, Talwar, Theorem 6; Rogers, Steinke",
+        contract=contract,
+    )
 
 
 def zcdp_delta(rho: float, epsilon: float, form: str = "optimal") -> float:

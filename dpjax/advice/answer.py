@@ -71,18 +71,32 @@ class Advice:
         theorem, measured = self.by_theorem, self.by_measurement
         return {
             "by_theorem": None if theorem is None else theorem.name,
-            "by_measurement": None if measured is None else measured.name, "as_good": list(self.as_good),
-            "below": self.below.n, "below_by": self.below.name, "tasks": list(self.tasks), "caution": self.caution,
-            "learners": [item.to_dict() for item in self.entries], "refused": self.refused, "failed": len(self.failed),
-        }  # fmt: skip
+            "by_measurement": None if measured is None else measured.name,
+            "as_good": list(self.as_good),
+            "below": self.below.n,
+            "below_by": self.below.name,
+            "tasks": list(self.tasks),
+            "caution": self.caution,
+            "learners": [item.to_dict() for item in self.entries],
+            "refused": self.refused,
+            "failed": len(self.failed),
+        }
 
 
 def ask(
-    concepts: Any, k: int = 1, privacy: Privacy = _PRIVACY, accuracy: Accuracy = Study.accuracy, *,
-    learners: Mapping[str, Any] | Sequence[Any] = (), only: Sequence[str] = (),
-    tasks: Mapping[str, Task] | None = None, neighboring: Neighboring = Neighboring.REPLACE_ONE,
-    measure: Measure | None = None, imports: Sequence[str] = (), tell: Callable[[str], None] = lambda text: None,
-) -> Advice:  # fmt: skip
+    concepts: Any,
+    k: int = 1,
+    privacy: Privacy = _PRIVACY,
+    accuracy: Accuracy = Study.accuracy,
+    *,
+    learners: Mapping[str, Any] | Sequence[Any] = (),
+    only: Sequence[str] = (),
+    tasks: Mapping[str, Task] | None = None,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    measure: Measure | None = None,
+    imports: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda text: None,
+) -> Advice:
     """Compares the private learners of a class by their theorems and, with ``measure``, by measured n*.
 
     For realizable data. Learners are measured in the order of their theorems; of those that differ in the composition

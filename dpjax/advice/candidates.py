@@ -38,9 +38,14 @@ class Candidate:
 
 
 def candidates(
-    concepts: Any, k: int, own: Mapping[str, Any] | Sequence[Any] = (), *, only: Sequence[str] = (),
-    neighboring: Neighboring = Neighboring.REPLACE_ONE, imports: Sequence[str] = (),
-) -> list[Candidate]:  # fmt: skip
+    concepts: Any,
+    k: int,
+    own: Mapping[str, Any] | Sequence[Any] = (),
+    *,
+    only: Sequence[str] = (),
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    imports: Sequence[str] = (),
+) -> list[Candidate]:
     """The learners of k concepts of a class under a relation, and for other public learners why they are none.
 
     A learner class says by an optional classmethod ``candidates(concepts, k)`` which of its instances are worth asking.
@@ -102,9 +107,10 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
     """Every way to make one from the known values and from public parts."""
     hints = hints_of(kind)
     free = [
-        key for key, one in inspect.signature(kind).parameters.items()
+        key
+        for key, one in inspect.signature(kind).parameters.items()
         if one.default is one.empty and one.kind in _NAMED and key not in known.given
-    ]  # fmt: skip
+    ]
     kinds = {key: kind_of(hints.get(key)) for key in free}
     if missing := [key for key, part_kind in kinds.items() if part_kind is None or part_kind is LEARNERS]:
         wrapped = kinds[missing[0]] is LEARNERS

@@ -75,10 +75,15 @@ class Entry:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "learner": self.name, "theorem": self.theorem, "no_theorem": self.no_theorem, "pure": self.pure,
-            "guarantee": self.guarantee.to_dict(), "n_star": None if self.star is None else vars(self.star),
-            "not_measured": self.not_measured, "runs": self.runs,
-        }  # fmt: skip
+            "learner": self.name,
+            "theorem": self.theorem,
+            "no_theorem": self.no_theorem,
+            "pure": self.pure,
+            "guarantee": self.guarantee.to_dict(),
+            "n_star": None if self.star is None else vars(self.star),
+            "not_measured": self.not_measured,
+            "runs": self.runs,
+        }
 
 
 @checks.named_arguments

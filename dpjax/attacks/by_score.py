@@ -37,9 +37,15 @@ class Scored:
 
 
 def by_score(
-    learner: Learner, code: Tardos, privacy: Privacy, *, accuracy: Accuracy = _ACCURACY, trials: int = 10_000,
-    confidence: float = 0.95, seed: int = 0,
-) -> Scored:  # fmt: skip
+    learner: Learner,
+    code: Tardos,
+    privacy: Privacy,
+    *,
+    accuracy: Accuracy = _ACCURACY,
+    trials: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Scored:
     """Guesses by its score whether a row of a random codebook was in the database.
 
     All rows of the database are at one element, with the code words of all users but the last as labels. A fair coin
@@ -89,9 +95,7 @@ def _boldness(scores: np.ndarray, coins: np.ndarray, delta: float) -> float:
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _scores(
-    learner: Learner, code: Tardos, element: int, plan: Any, key: Array, first: Array
-) -> tuple[Array, Array]:  # fmt: skip
+def _scores(learner: Learner, code: Tardos, element: int, plan: Any, key: Array, first: Array) -> tuple[Array, Array]:
     """Coins and scores of 4096 trials."""
     x, rows = jnp.asarray(learner.concepts.domain.encode((element,))), code.users - 1
 

@@ -65,9 +65,17 @@ class Packed:
 
 
 def pack(
-    learner: Learner, k: int, rows: int, privacy: Privacy, accuracy: Accuracy, *, different: int | None = None,
-    trials: int = 10_000, confidence: float = 0.95, seed: int = 0,
-) -> Packed:  # fmt: skip
+    learner: Learner,
+    k: int,
+    rows: int,
+    privacy: Privacy,
+    accuracy: Accuracy,
+    *,
+    different: int | None = None,
+    trials: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Packed:
     """Runs the learner on the databases of all targets: its exact law if that can be listed, else ``trials`` runs each.
 
     Args:

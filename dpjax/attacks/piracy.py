@@ -33,9 +33,14 @@ class Piracy:
 
 
 def measure(
-    code: Code, pirate: Pirate, coalition: int, codebooks: int, seed: int = 0, confidence: float = 0.95,
+    code: Code,
+    pirate: Pirate,
+    coalition: int,
+    codebooks: int,
+    seed: int = 0,
+    confidence: float = 0.95,
     any_word: bool = False,
-) -> Piracy:  # fmt: skip
+) -> Piracy:
     """The first ``coalition`` users combine their code words, in ``codebooks`` independent codebooks.
 
     Args:
@@ -57,10 +62,11 @@ def measure(
     if np.any(broken >= 0) and not any_word:
         trial = int(np.argmax(broken >= 0))
         raise InputError(
-            "word", "a bit that some member has, in every column",
+            "word",
+            "a bit that some member has, in every column",
             f"another one in column {broken[trial]} of codebook {trial}",
             "correct the strategy, or give any_word=True for soundness alone",
-        )  # fmt: skip
+        )
     innocent, guilty = np.any(accused[:, coalition:], axis=1), np.any(accused[:, :coalition], axis=1)
     events = broken < 0, (broken < 0) & ~innocent & ~guilty, innocent, guilty
     return Piracy(*(Rate.of(event, confidence) for event in events))

@@ -53,10 +53,12 @@ def _place(code: Any, concepts: Any, padded: bool) -> Placement:
             if len(elements) == n and (placement := _all_types(types, labels, elements, junk, padded)):
                 return placement
     raise InputError(
-        "concepts", f"a class that labels {n}{' + 1' * padded} of its first {n + 2} elements in the {len(types)} ways "
+        "concepts",
+        f"a class that labels {n}{' + 1' * padded} of its first {n + 2} elements in the {len(types)} ways "
         f"of the code's columns, such as Thresholds with at least {n + 1} elements",
-        f"{type(concepts).__name__} on {size} elements", "take a larger domain, fewer users, or the code Tardos",
-    )  # fmt: skip
+        f"{type(concepts).__name__} on {size} elements",
+        "take a larger domain, fewer users, or the code Tardos",
+    )
 
 
 def _all_types(types: np.ndarray, labels: np.ndarray, users: Any, junk: Any, padded: bool) -> Placement | None:

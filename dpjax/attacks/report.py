@@ -101,15 +101,25 @@ class Report:
         """JSON-ready."""
         plain = {key: vars(value) if isinstance(value, Rate) else value for key, value in vars(self).items()}
         claim = None if self.guarantee is None else {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
-        derived = {"epsilon": self.epsilon, "betrays": self.betrays, "violated": self.violated, "tells": self.tells,
-                 "traces": self.traces}  # fmt: skip
+        derived = {
+            "epsilon": self.epsilon,
+            "betrays": self.betrays,
+            "violated": self.violated,
+            "tells": self.tells,
+            "traces": self.traces,
+        }
         return plain | {"guarantee": claim} | derived
 
 
 def demonstrate(
-    attack: CoalitionAttack, privacy: Privacy, accuracy: Accuracy, trials: int = 1000, seed: int = 0,
-    confidence: float = 0.95, watch: Watch = unwatched,
-) -> Report:  # fmt: skip
+    attack: CoalitionAttack,
+    privacy: Privacy,
+    accuracy: Accuracy,
+    trials: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    watch: Watch = unwatched,
+) -> Report:
     """Attacks the learner on fresh codebooks: trials // 4 to choose a user, then trials with everybody present, then
     trials with the chosen user absent, all independent.
 
@@ -148,10 +158,22 @@ def demonstrate(
     without, _ = runs("absent", trials, user)
 
     watch(total, total, "runs")
-    events = {"feasible": feasible, "somebody": np.any(accused, axis=1), "present": accused[:, user],
-              "absent": without[:, user]}  # fmt: skip
+    events = {
+        "feasible": feasible,
+        "somebody": np.any(accused, axis=1),
+        "present": accused[:, user],
+        "absent": without[:, user],
+    }
     rates = {name: Rate.of(event, confidence) for name, event in events.items()}
     return Report(
-        users=attack.code.users, columns=attack.code.length, rows=attack.size, security=attack.code.security,
-        user=user, pilot=pilot, delta=delta, confidence=confidence, guarantee=guarantee, **rates,
-    )  # fmt: skip
+        users=attack.code.users,
+        columns=attack.code.length,
+        rows=attack.size,
+        security=attack.code.security,
+        user=user,
+        pilot=pilot,
+        delta=delta,
+        confidence=confidence,
+        guarantee=guarantee,
+        **rates,
+    )

@@ -61,7 +61,7 @@ def responses_of(
 @partial(jax.jit, static_argnums=(0, 1))
 def answers_of(
     database: TiedRows, at_once: int, plan: Any, key: Array, index: Array, ones: Array, victim: Array
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     """(Coins ``bool[t]``, answers ``bool[t, k]``) of trials ``index``: the last row is ``victim`` where the coin is
     True; else its complement, or there is none, by the learner's relation."""
     tied = jnp.full(database.k, ones, jnp.int32)

@@ -36,9 +36,18 @@ _ACCURACY = Accuracy(0.1, 0.1)
 
 
 def trace(
-    learner: Learner, k: int, rows: int, privacy: Privacy, *, accuracy: Accuracy = _ACCURACY, trials: int = 10_000,
-    confidence: float = 0.95, seed: int = 0, name: str | None = None, watch: Watch = unwatched,
-) -> Report:  # fmt: skip
+    learner: Learner,
+    k: int,
+    rows: int,
+    privacy: Privacy,
+    *,
+    accuracy: Accuracy = _ACCURACY,
+    trials: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    name: str | None = None,
+    watch: Watch = unwatched,
+) -> Report:
     """Certifies a lower bound on the epsilon of a learner of k concepts, at the delta of its guarantee.
 
     Args:
@@ -90,21 +99,38 @@ def trace(
     groups = scores[coins], scores[~coins]
     spread = float(np.sqrt(np.mean([np.var(group) for group in groups]))) or 1.0
     details = {
-        "event": f"a guess if the score is {bold / unit:.4g} or more in size", "trials": fresh,
-        "right": right, "wrong": wrong, "outcomes": 1 if not np.ptp(scores) else 2,
+        "event": f"a guess if the score is {bold / unit:.4g} or more in size",
+        "trials": fresh,
+        "right": right,
+        "wrong": wrong,
+        "outcomes": 1 if not np.ptp(scores) else 2,
         "separation": round(float(np.mean(groups[0]) - np.mean(groups[1])) / spread, 4),
         "response": [
             [look.low + i * look.width, round(float(look.rates[i]), 4)]
-            for look in seen for i in np.flatnonzero(look.trials).tolist()
+            for look in seen
+            for i in np.flatnonzero(look.trials).tolist()
         ],
-        "corrections": "none: one rule, tested once", "k": k, "rows": rows, "seed": seed,
+        "corrections": "none: one rule, tested once",
+        "k": k,
+        "rows": rows,
+        "seed": seed,
         "seconds": round(time.perf_counter() - begin, 2),
-    }  # fmt: skip
+    }
     evidence = f"{fresh} fresh trials, each on one of the two; the other rows chosen on {pilot}, the rule on {training}"
     return Report(
-        name, "corrected", claim, "tracing", evidence, epsilon, delta, confidence, witness, epsilon > claim.epsilon,
-        [], details,
-    )  # fmt: skip
+        name,
+        "corrected",
+        claim,
+        "tracing",
+        evidence,
+        epsilon,
+        delta,
+        confidence,
+        witness,
+        epsilon > claim.epsilon,
+        [],
+        details,
+    )
 
 
 class _Runs:
@@ -143,8 +169,15 @@ class _Runs:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _scores_of(
-    database: TiedRows, at_once: int, plan: Any, key: Array, index: Array, ones: Array, victim: Array, if_one: Array,
+    database: TiedRows,
+    at_once: int,
+    plan: Any,
+    key: Array,
+    index: Array,
+    ones: Array,
+    victim: Array,
+    if_one: Array,
     if_zero: Array,
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     coins, answers = answers_of(database, at_once, plan, key, index, ones, victim)
     return coins, score(answers, if_one, if_zero)

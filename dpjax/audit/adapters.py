@@ -36,10 +36,17 @@ _WIDE = 64  # largest database that a report shows in full, in numbers
 
 
 def from_function(
-    function: Function, claim: Guarantee, pairs: Sequence[tuple[Any, Any]], *,
-    name: str = "host function", repeatable: bool = True, randomness: str = "seed", known: Known | None = None,
-    data: str = "rows", distance: int = 1,
-) -> Target:  # fmt: skip
+    function: Function,
+    claim: Guarantee,
+    pairs: Sequence[tuple[Any, Any]],
+    *,
+    name: str = "host function",
+    repeatable: bool = True,
+    randomness: str = "seed",
+    known: Known | None = None,
+    data: str = "rows",
+    distance: int = 1,
+) -> Target:
     """A Python function as a target of audits.
 
     Args:
@@ -100,18 +107,27 @@ def from_function(
     def run(key: Array, data: Any, plan: Any) -> Array:
         del key, data, plan
         raise InputError(
-            "method", f"statistical, sequential or bitwise for {name}", "another one",
+            "method",
+            f"statistical, sequential or bitwise for {name}",
+            "another one",
             "it runs on the host and cannot be traced",
-        )  # fmt: skip
+        )
 
     def host(words: np.ndarray, data: Any, plan: Any) -> list[Any]:
         del plan
         return _outputs(function, words, data, make)
 
     return Target(
-        name, of_one_budget(claim), run, list, lambda: neighbors, repeatable=repeatable, host=host,
-        unlisted="it runs on the host", known=known,
-    )  # fmt: skip
+        name,
+        of_one_budget(claim),
+        run,
+        list,
+        lambda: neighbors,
+        repeatable=repeatable,
+        host=host,
+        unlisted="it runs on the host",
+        known=known,
+    )
 
 
 def _outputs(function: Function, words: np.ndarray, data: Any, make: Callable[[int], Any]) -> list[Any]:
@@ -139,9 +155,15 @@ def shown(database: Any) -> Any:
 
 
 def of_outputs(
-    first: ArrayLike, second: ArrayLike, claim: Guarantee, *, confidence: float = 0.95, training: float = 0.2,
-    name: str = "outputs", event: Callable[[Any], Array] | None = None,
-) -> Report:  # fmt: skip
+    first: ArrayLike,
+    second: ArrayLike,
+    claim: Guarantee,
+    *,
+    confidence: float = 0.95,
+    training: float = 0.2,
+    name: str = "outputs",
+    event: Callable[[Any], Array] | None = None,
+) -> Report:
     """Audits existing outputs of independent runs on two neighbors.
 
     As `statistical`: a part of them chooses at most two events, the rest tests these. The number of outputs is the same
@@ -166,8 +188,10 @@ def of_outputs(
     known = None if event is None else KnownEvent(event)
     encoding = Encoding([output for side in sides for output in side[:_EXAMPLES]])
     seen: list[Any] = [Features(*encoding.read(side), _stated(known, encoding, side)) for side in sides]  # type: ignore
-    learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
-                   for cut in (slice(cut_at), slice(cut_at, None)))  # fmt: skip
+    learn, test = (
+        [jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
+        for cut in (slice(cut_at), slice(cut_at, None))
+    )
     fresh = total - cut_at
     aim = Aim.of(claim.epsilon, claim.delta, fresh, 1 - level * float(1 if known is None else 1 - MAIN))
     picked = choose(learn[0], learn[1], aim, guesses=False)
@@ -184,20 +208,34 @@ def of_outputs(
     codes, numbers = (np.concatenate([getattr(side, part)[:cut_at] for side in seen]) for part in ("code", "numbers"))
     naming = replace(encoding.naming, partial=bool(np.isinf(numbers).any()))
     remarks = {"read": encoding.remark, "rounding": encoding.merged(codes, numbers)}
-    details = {"event": best.question.words(naming), **{name: remark for name, remark in remarks.items() if remark},
-               "event_outputs": naming.outputs(best.question.events),
-               "trials": count, "successes": list(result.counts),
-               "direction": best.question.direction,
-               "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
-               "p_value": min(1.0, *(answer.p_value / float(posed.share) for answer, posed, _ in results)),
-               "corrections": corrections(tests), "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
+    details = {
+        "event": best.question.words(naming),
+        **{name: remark for name, remark in remarks.items() if remark},
+        "event_outputs": naming.outputs(best.question.events),
+        "trials": count,
+        "successes": list(result.counts),
+        "direction": best.question.direction,
+        "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
+        "p_value": min(1.0, *(answer.p_value / float(posed.share) for answer, posed, _ in results)),
+        "corrections": corrections(tests),
+        "seconds": round(time.perf_counter() - begin, 2),
+    }
     evidence = f"{fresh} fresh outputs a side, events chosen on {cut_at} others"
     evidence += f", and one stated in advance on all {total}" * (known is not None)
     return Report(
-        name, "corrected", claim, "statistical", evidence,
-        result.epsilon, result.delta, confidence, dict(zip(("database", "neighbor"), words, strict=True)),
-        result.refutes, [], details,
-    )  # fmt: skip
+        name,
+        "corrected",
+        claim,
+        "statistical",
+        evidence,
+        result.epsilon,
+        result.delta,
+        confidence,
+        dict(zip(("database", "neighbor"), words, strict=True)),
+        result.refutes,
+        [],
+        details,
+    )
 
 
 def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Callable[[Any, int], np.ndarray]:

@@ -74,15 +74,30 @@ class Report:
 
     def to_dict(self) -> Any:
         """JSON-ready dictionary: NaN and infinities of databases and outputs are text, see `plain`."""
-        claim = {"epsilon": self.claim.epsilon, "delta": self.claim.delta, "relation": self.claim.neighboring.value,
-                 **further_of(self.claim)}  # fmt: skip
+        claim = {
+            "epsilon": self.claim.epsilon,
+            "delta": self.claim.delta,
+            "relation": self.claim.neighboring.value,
+            **further_of(self.claim),
+        }
         finite = lambda x: x if np.isfinite(x) else None  # noqa: E731
-        return plain({
-            "target": self.target, "calibration": self.calibration, "claim": claim, "method": self.method,
-            "evidence": self.grounds, "epsilon_found": finite(self.epsilon_found), "delta_found": self.delta_found,
-            "confidence": self.confidence, "witness": self.witness, "verdict": self.verdict,
-            "curve": [[epsilon, delta] for epsilon, delta in self.curve], **self.details, "versions": versions(),
-        })  # fmt: skip
+        return plain(
+            {
+                "target": self.target,
+                "calibration": self.calibration,
+                "claim": claim,
+                "method": self.method,
+                "evidence": self.grounds,
+                "epsilon_found": finite(self.epsilon_found),
+                "delta_found": self.delta_found,
+                "confidence": self.confidence,
+                "witness": self.witness,
+                "verdict": self.verdict,
+                "curve": [[epsilon, delta] for epsilon, delta in self.curve],
+                **self.details,
+                "versions": versions(),
+            }
+        )
 
     def __str__(self) -> str:
         claim, relation = self.claim, self.claim.neighboring.value

@@ -16,9 +16,13 @@ from dpjax.core.checks import InputError
 
 
 def traced_target(
-    function: Callable[[Any, Array], Any], claim: Guarantee, pairs: list[Pair], name: str, known: Known | None,
+    function: Callable[[Any, Array], Any],
+    claim: Guarantee,
+    pairs: list[Pair],
+    name: str,
+    known: Known | None,
     distance: int,
-) -> Target:  # fmt: skip
+) -> Target:
     """See `from_function`. Neighbors of one shape are the universe of exact audits.
 
     Raises InputError for a function that JAX cannot trace, that does not read its key, or that returns no arrays, and
@@ -40,19 +44,22 @@ def traced_target(
         raise
     except checks.RAISED as error:  # user code may raise anything
         raise InputError(
-            "function", "(database, key) -> arrays, in this order, that JAX can trace",
+            "function",
+            "(database, key) -> arrays, in this order, that JAX can trace",
             f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
             "correct it, with jax.numpy in place of numpy, float() and if; or, if it is NumPy code, let it take a "
             "seed or a generator in place of the key (randomness, on the command line --kind)",
-        ) from error  # fmt: skip
+        ) from error
     if not traced.outvars:
         raise InputError("function", "one that returns arrays", "one that returns nothing", "return the answer")
     if not any(traced.invars[0] is var for var in [*traced.outvars, *(v for eqn in traced.eqns for v in eqn.invars)]):
         raise InputError(
-            "function", "one that draws from its key", "one that does not read it",
+            "function",
+            "one that draws from its key",
+            "one that does not read it",
             "draw from the key, for example by dpjax.laws; code that draws by NumPy would draw once, when it is "
             "traced: let it take a seed or a generator in place of the key (randomness, on the command line --kind)",
-        )  # fmt: skip
+        )
     sides = [side for pair in listed for side in (pair.first, pair.second)]
     shapes = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
     if len(shapes) > 1 or distance > 1:

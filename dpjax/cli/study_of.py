@@ -18,9 +18,10 @@ from dpjax.learners.base import Learner
 from dpjax.plots import read_metadata
 
 _TABLES = {
-    "task": ("concepts", "distribution", "noise"), "sweep": tuple(toml.SweepTable.model_fields),
+    "task": ("concepts", "distribution", "noise"),
+    "sweep": tuple(toml.SweepTable.model_fields),
     "search": tuple(toml.SearchTable.model_fields),
-}  # fmt: skip
+}
 _FIGURES = (".png", ".svg", ".pdf")
 
 
@@ -48,9 +49,11 @@ def study_of(command: Any) -> Study:
     data |= {name: value for name in ("seed", "title") if (value := flags.get(name)) is not None}
     if not data.get("task") or not data.get("learners"):
         raise InputError(
-            "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",
+            "study",
+            "a task and learners",
+            "a file without them" if command.config else "neither a file nor flags",
             'give a TOML file such as configs/demo.toml, or --concepts "Thresholds(2**20)" --learners KLN',
-        )  # fmt: skip
+        )
     return studies.study_of(data, command.imports)
 
 

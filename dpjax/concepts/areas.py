@@ -28,7 +28,7 @@ def shapely_module() -> Any:
     except ImportError as error:
         raise InputError(
             "shapely", "shapely >= 2 for shapes and areas", "none installed", "pip install 'dpjax[geo]'"
-        ) from error  # fmt: skip
+        ) from error
     return shapely
 
 
@@ -69,9 +69,11 @@ def area_error(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis, truth:
     d, other = concepts.d, region(concepts, truth) if isinstance(truth, Hypothesis) else truth
     if not isinstance(other, shapely.Polygon | shapely.MultiPolygon) or not other.is_valid:
         raise InputError(
-            "truth", "a Hypothesis, or a valid Polygon or MultiPolygon of shapely", repr(truth)[:80],
+            "truth",
+            "a Hypothesis, or a valid Polygon or MultiPolygon of shapely",
+            repr(truth)[:80],
             "shapely.make_valid repairs a geometry",
-        )  # fmt: skip
+        )
     differ = region(concepts, hypothesis).symmetric_difference(other)
     return float(differ.intersection(shapely.box(0, 0, d, d)).area) / d**2
 

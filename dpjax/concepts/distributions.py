@@ -135,9 +135,11 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
             raise InputError("distribution", expected, repr(outside[0]), advice)
         if not previous < start <= end < domain.size or not 1 <= weight < 2**64:
             raise InputError(
-                "distribution segment", f"ascending disjoint segments in [0, {domain.size}) of weight in [1, 2**64)",
-                repr((start, end, weight)), "sort the segments and merge those that overlap",
-            )  # fmt: skip
+                "distribution segment",
+                f"ascending disjoint segments in [0, {domain.size}) of weight in [1, 2**64)",
+                repr((start, end, weight)),
+                "sort the segments and merge those that overlap",
+            )
         previous, total = end, total + (end - start + 1) * weight
         last.append(total - 1)
     if not segments:

@@ -59,7 +59,7 @@ class Plane(FiniteDomain):
             if not known or not all(0 <= c <= self.d and int(c) == c for c in pair):
                 raise InputError(
                     "element", f"two whole numbers in [0, {self.d}]", repr(pair), "scale and round the coordinates"
-                )  # fmt: skip
+                )
         whole = np.array([[int(c) for c in pair] for pair in pairs], np.uint64).reshape(-1, 2)
         return wide.encode(whole, self.limbs // 2).reshape(-1, self.limbs)
 

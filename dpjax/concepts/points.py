@@ -67,10 +67,15 @@ class Points(OnLine):
             return [(Group(min(1 / eta, self.size), False, 2 * eta), Group(1, True, eta)) for eta in etas]
         etas, rares = alpha * 2.0 ** -np.arange(1, 7), alpha * np.arange(5, 10) / 10
         return [
-            (Group(min(1 / eta, self.size), False, 0.0, 0.0), Group(1, True, eta, 0.0),
-             Group(1 / (alpha - rare), False, 0.0), Group(1, True, alpha - rare, 0.5, True))
-            for eta in etas for rare in rares
-        ]  # fmt: skip
+            (
+                Group(min(1 / eta, self.size), False, 0.0, 0.0),
+                Group(1, True, eta, 0.0),
+                Group(1 / (alpha - rare), False, 0.0),
+                Group(1, True, alpha - rare, 0.5, True),
+            )
+            for eta in etas
+            for rare in rares
+        ]
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
         """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).

@@ -34,7 +34,7 @@ def outline(corners: Sequence[Any]) -> list[Point]:
     if len(loop) < 3 or not _simple(loop):
         raise InputError(
             "polygon", "corners of a simple polygon in order", repr(points)[:200], "no two edges may cross or overlap"
-        )  # fmt: skip
+        )
     return loop
 
 

@@ -136,9 +136,11 @@ class Unions(OnPlane):
         pieces = [triangle for corners in whole for triangle in triangulated(corners)]
         if not 1 <= len(pieces) <= self.triangles:
             raise InputError(
-                "polygons", f"1 to {self.triangles} triangles, corners - 2 of each", str(len(pieces)),
+                "polygons",
+                f"1 to {self.triangles} triangles, corners - 2 of each",
+                str(len(pieces)),
                 "take more triangles",
-            )  # fmt: skip
+            )
         words = []
         for corners in pieces:
             edges = list(zip(corners, corners[1:] + corners[:1], strict=True))

@@ -41,8 +41,12 @@ class NoTheoremError(InputError):
 def rows(n: int, most: int, what: str, error: type[InputError] = InputError) -> int:
     """n, or ``error`` if it is more than the ``most`` rows that ``what`` accepts with its plan."""
     if n > most:
-        raise error("n", f"at most {most} rows, the most that {what} accepts with this plan", str(n),
-                    "relax epsilon, alpha or beta, or take fewer rows")  # fmt: skip
+        raise error(
+            "n",
+            f"at most {most} rows, the most that {what} accepts with this plan",
+            str(n),
+            "relax epsilon, alpha or beta, or take fewer rows",
+        )
     return n
 
 
@@ -72,9 +76,11 @@ def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> f
         raise InputError(name, "a number in [0, 1)", repr(value), "choose for example 1e-6, or 0 for pure privacy")
     if positive_for is not None and plain == 0:
         raise InputError(
-            name, f"a number in (0, 1) for {positive_for}", "0",
+            name,
+            f"a number in (0, 1) for {positive_for}",
+            "0",
             "give a positive delta such as 1e-6, or choose a learner of pure differential privacy",
-        )  # fmt: skip
+        )
     return plain
 
 

@@ -13,9 +13,11 @@ def require_not_forked() -> None:
     """InputError in a process that was forked from one in which JAX had started."""
     if _state["broken"]:
         raise InputError(
-            "process", "one in which JAX can run", "one that was forked after JAX had started, without JAX's threads",
+            "process",
+            "one in which JAX can run",
+            "one that was forked after JAX had started, without JAX's threads",
             'start processes by multiprocessing.get_context("spawn"), or give `Study.run` an executor',
-        )  # fmt: skip
+        )
 
 
 def _before() -> None:

@@ -48,7 +48,7 @@ def together(parts: Iterable[str], between: str = "") -> Markup:
 
 def table(
     columns: Sequence[Column], rows: Iterable[Sequence[Any]], caption: str, marked: Iterable[bool] = ()
-) -> Markup:  # fmt: skip
+) -> Markup:
     """A table in a box that scrolls sideways by itself. The first cell of a row is its heading.
 
     marked: of each row, whether it stands out; by default none does.
@@ -60,10 +60,13 @@ def table(
     stands_out = [*marked] or [False] * len(listed)
     head = element("tr", *(element("th", column.heading, scope="col", class_=column.kind) for column in named))
     body = [
-        element("tr", *(_cell(place, named[place], value) for place, value in enumerate(row)),
-                class_="marked" if mark else None)
+        element(
+            "tr",
+            *(_cell(place, named[place], value) for place, value in enumerate(row)),
+            class_="marked" if mark else None,
+        )
         for row, mark in zip(listed, stands_out, strict=True)
-    ]  # fmt: skip
+    ]
     inside = element(
         "table",
         element("caption", element("span", caption)),

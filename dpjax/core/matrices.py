@@ -28,17 +28,21 @@ def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.nda
         raise _no_matrix(f"a two-dimensional table of whole numbers with {least}", f"{table.shape} of {table.dtype}")
     if table.size > LARGEST:
         raise InputError(
-            "class matrix", f"at most 2^28 = {LARGEST} entries", f"{len(table)} rows of {table.shape[1]} labels",
+            "class matrix",
+            f"at most 2^28 = {LARGEST} entries",
+            f"{len(table)} rows of {table.shape[1]} labels",
             "take fewer domain elements",
-        )  # fmt: skip
+        )
     largest = LARGEST_LABEL if labels is None else min(checks.integer("labels", labels, 1) - 1, LARGEST_LABEL)
     if table.size and (int(table.min()) < 0 or int(table.max()) > largest):
         row, column = np.argwhere((table < 0) | (table > largest))[0]
         span = "in 0..2^63 - 1" if labels is None else f"in 0..{largest}"
         raise InputError(
-            f"label in row {row}, column {column}", f"a whole number {span}", str(table[row, column]),
+            f"label in row {row}, column {column}",
+            f"a whole number {span}",
+            str(table[row, column]),
             "number the labels from 0",
-        )  # fmt: skip
+        )
     _require_distinct(table)
     return table.astype(np.int64, copy=False)
 
@@ -82,6 +86,8 @@ def _require_distinct(table: np.ndarray) -> None:
     for number, row in enumerate(np.ascontiguousarray(table, small)):
         if (first := seen.setdefault(row.tobytes(), number)) != number:
             raise InputError(
-                "class matrix", "distinct rows", f"row {number} equal to row {first}",
+                "class matrix",
+                "distinct rows",
+                f"row {number} equal to row {first}",
                 "list every concept once, for example by numpy.unique(matrix, axis=0)",
-            )  # fmt: skip
+            )

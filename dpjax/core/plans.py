@@ -73,9 +73,11 @@ def plan_type(kind: type[_Plan]) -> type[_Plan]:
         for field in fields(self):
             if field.metadata.get("static") and not _structural(getattr(self, field.name)):
                 raise InputError(
-                    f"{kind.__name__}.{field.name}", "structure: whole numbers, names, and tuples of these",
-                    repr(getattr(self, field.name)), "make it a leaf: leave out metadata=STATIC",
-                )  # fmt: skip
+                    f"{kind.__name__}.{field.name}",
+                    "structure: whole numbers, names, and tuples of these",
+                    repr(getattr(self, field.name)),
+                    "make it a leaf: leave out metadata=STATIC",
+                )
         if check is not None:
             check(self)
 
@@ -90,8 +92,11 @@ def _html(plan: Any) -> str:
         (field.name, _shown(getattr(plan, field.name)), "structure" if field.metadata.get("static") else "number")
         for field in fields(plan)
     ]
-    return html.table([html.Column("field", "text"), html.Column("value", "text"), html.Column("kind", "text")], rows,
-                      type(plan).__name__)  # fmt: skip
+    return html.table(
+        [html.Column("field", "text"), html.Column("value", "text"), html.Column("kind", "text")],
+        rows,
+        type(plan).__name__,
+    )
 
 
 def _shown(value: Any) -> str:
@@ -211,9 +216,8 @@ def stack_plans(plans: Sequence[Any]) -> Any:
     structures = {jax.tree.structure(plan) for plan in plans}
     if len(structures) != 1:
         raise InputError(
-            "plans", "plans of one structure", f"{len(structures)} structures",
-            "group them by jax.tree.structure",
-        )  # fmt: skip
+            "plans", "plans of one structure", f"{len(structures)} structures", "group them by jax.tree.structure"
+        )
     return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *plans)
 
 

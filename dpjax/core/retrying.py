@@ -25,9 +25,12 @@ retry_p.multiple_results = True
 
 
 def retry(
-    attempt: Callable[[Any, Any], Any], improve: Callable[[Any, Any], Any], done: Callable[[Any], Array],
-    given: Any, state: Any,
-) -> Any:  # fmt: skip
+    attempt: Callable[[Any, Any], Any],
+    improve: Callable[[Any, Any], Any],
+    done: Callable[[Any], Array],
+    given: Any,
+    state: Any,
+) -> Any:
     """``state = attempt(given, state)``, then ``attempt(given, improve(given, state))`` until ``done(state)``.
 
     Without vmap this is a `jax.lax.while_loop`; with it, each lane goes through the operations that it would go through
@@ -64,13 +67,22 @@ def retry(
         return _closed(name, on_leaves, [*fixed, *moving], types, advice)
 
     ends = _closed(
-        "done", lambda *leaves: [done(jax.tree.unflatten(of_state, leaves))], moving, [((), jnp.dtype(bool))],
+        "done",
+        lambda *leaves: [done(jax.tree.unflatten(of_state, leaves))],
+        moving,
+        [((), jnp.dtype(bool))],
         "return one truth value, a bool of shape ()",
-    )  # fmt: skip
+    )
     made = retry_p.bind(
-        *fixed, *moving, attempt=flat("attempt", attempt), improve=flat("improve", improve), done=ends, fixed=count,
-        lanes=None, shared=(True,) * count,
-    )  # fmt: skip
+        *fixed,
+        *moving,
+        attempt=flat("attempt", attempt),
+        improve=flat("improve", improve),
+        done=ends,
+        fixed=count,
+        lanes=None,
+        shared=(True,) * count,
+    )
     return jax.tree.unflatten(of_state, made)
 
 
@@ -107,9 +119,15 @@ def _alone(given: list[Array], state: list[Array], attempt: Callable, improve: C
 
 
 def _many(
-    given: list[Array], state: list[Array], attempt: Callable, improve: Callable, done: Callable, *,
-    size: int, shared: tuple[bool, ...],
-) -> list[Array]:  # fmt: skip
+    given: list[Array],
+    state: list[Array],
+    attempt: Callable,
+    improve: Callable,
+    done: Callable,
+    *,
+    size: int,
+    shared: tuple[bool, ...],
+) -> list[Array]:
     axes = [None if common else 0 for common in shared]
     if size == 0:
         return state

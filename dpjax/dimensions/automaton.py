@@ -66,9 +66,11 @@ def standard_optimal_algorithm(matrix, conservative: bool = True, states: int = 
                 after[x, label] = number[part]
         if len(order) > states:
             raise InputError(
-                "states", f"at most {states} version spaces", f"more after {len(prediction)} of them were listed",
+                "states",
+                f"at most {states} version spaces",
+                f"more after {len(prediction)} of them were listed",
                 "raise states" if conservative else "raise states, or take conservative=True",
-            )  # fmt: skip
+            )
         _require_size(len(order), len(columns), labels)
         prediction.append(guesses)
         following.append(after)
@@ -80,10 +82,11 @@ def _require_size(states: int, elements: int, labels: int) -> None:
     entries = states * elements * labels
     if entries > LARGEST:
         raise InputError(
-            "labels", f"at most 2^28 = {LARGEST} entries (state, element, label) in the table of next states",
+            "labels",
+            f"at most 2^28 = {LARGEST} entries (state, element, label) in the table of next states",
             f"{states} states, {elements} elements and labels 0..{labels - 1}: {entries / 2**28:.3g} GiB",
             "number the labels from 0 without gaps, or take a smaller class",
-        )  # fmt: skip
+        )
 
 
 def _dimension(search: Search, rows: int) -> int:

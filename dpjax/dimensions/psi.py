@@ -44,9 +44,11 @@ def bipartitions(labels: tuple[int, ...]) -> list[Grouping]:
     """
     if len(labels) > MOST_LABELS:
         raise InputError(
-            "labels at one domain element", f"at most {MOST_LABELS} for the family of all maps",
-            f"{len(labels)}, which have 2^{len(labels) - 1} maps", "take the family `natarajan` or `bits`",
-        )  # fmt: skip
+            "labels at one domain element",
+            f"at most {MOST_LABELS} for the family of all maps",
+            f"{len(labels)}, which have 2^{len(labels) - 1} maps",
+            "take the family `natarajan` or `bits`",
+        )
     first, rest = labels[0], labels[1:]
     partitions: list[Grouping] = []
     for chosen in range(1, 1 << len(rest)):

@@ -33,9 +33,11 @@ class Dimension:
         """The dimension; InputError if the search was stopped before it was known."""
         if not self.exact:
             raise InputError(
-                self.name, "a search that ended", f"bounds {self.lower} and {self.upper} after {self.seconds:.1f} s",
+                self.name,
+                "a search that ended",
+                f"bounds {self.lower} and {self.upper} after {self.seconds:.1f} s",
                 "allow more seconds, or use .lower and .upper, which are proved",
-            )  # fmt: skip
+            )
         return self.lower
 
     def in_rows(self, numbers: np.ndarray) -> "Dimension":

@@ -50,10 +50,11 @@ def subset_tables(matrix, depth: int = 0) -> SubsetTables:
     rows, points = table.shape
     if rows > MOST_ROWS or points > MOST_POINTS:
         raise InputError(
-            "class matrix", f"at most {MOST_ROWS} rows and {MOST_POINTS} columns for tables over all sets of rows",
+            "class matrix",
+            f"at most {MOST_ROWS} rows and {MOST_POINTS} columns for tables over all sets of rows",
             f"{rows} rows, {points} columns: {2**rows} sets, {2.0**rows * (7 + 2 * depth) / 2**30:.3g} GiB",
             "take a smaller class, or `littlestone_dimension`, which needs no tables",
-        )  # fmt: skip
+        )
     ones = np.array([bitset(column) for column in table.T], np.uint32)
     sets = np.arange(1 << rows, dtype=np.uint32)
     littlestone = _littlestone(sets, np.unique(ones))

@@ -37,10 +37,15 @@ class ShatteredSet:
         """Whether all patterns occur, and no map has a label on both sides."""
         table, count = np.asarray(matrix), len(self.points)
         distinct = len(set(self.points)) == count and not any(zeros & ones for zeros, ones in self.maps)
-        return distinct and len(self.rows) == 2**count and all(
-            int(table[row, self.points[i]]) in self.maps[i][pattern >> i & 1]
-            for pattern, row in enumerate(self.rows) for i in range(count)
-        )  # fmt: skip
+        return (
+            distinct
+            and len(self.rows) == 2**count
+            and all(
+                int(table[row, self.points[i]]) in self.maps[i][pattern >> i & 1]
+                for pattern, row in enumerate(self.rows)
+                for i in range(count)
+            )
+        )
 
 
 @dataclass(frozen=True)

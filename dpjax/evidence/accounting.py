@@ -46,34 +46,68 @@ def accounting_targets() -> list[Target]:
         _target("zcdp", lambda e, d: rules.zcdp([pure(e, d)], d, _ROUNDS), few),
         _target("by_rdp", lambda e, d: rules.by_rdp([(respond(e), _ROUNDS)], d), few),
         _target("by_pld", lambda e, d: rules.by_pld([(respond(e), _ROUNDS)], d), few, "RandomizedResponse"),
-        _target("parallel, by index", lambda e, d: rules.parallel([replaced(e, d)] * 2, "index", "both"),
-                lambda e, d: np.kron(_responses(e, d, 1), _responses(e, d, 1)[:1])),
-        _target("parallel, by value", lambda e, d: rules.parallel([replaced(e, d)] * 2, "value", "both"),
-                lambda e, d: _joint(_responses(e, d, 1), _responses(e, d, 1)[::-1])),
+        _target(
+            "parallel, by index",
+            lambda e, d: rules.parallel([replaced(e, d)] * 2, "index", "both"),
+            lambda e, d: np.kron(_responses(e, d, 1), _responses(e, d, 1)[:1]),
+        ),
+        _target(
+            "parallel, by value",
+            lambda e, d: rules.parallel([replaced(e, d)] * 2, "value", "both"),
+            lambda e, d: _joint(_responses(e, d, 1), _responses(e, d, 1)[::-1]),
+        ),
         _target("group", lambda e, d: rules.group(replaced(e, d), 3), lambda e, d: _chain(e, d, 3)[[0, 3]]),
         _target("as_replace_one", lambda e, d: rules.as_replace_one(added(e, d)), lambda e, d: _chain(e, d, 2)[[0, 2]]),
-        _target("with_replacement", lambda e, d: rules.with_replacement(replaced(e, d), _DRAWS, _ROWS),
-                lambda e, d: _mixed(sampled(e, d), binom.pmf(range(_DRAWS + 1), _DRAWS, 1 / _ROWS))),
-        _target("secrecy_of_the_sample",
-                lambda e, d: rules.secrecy_of_the_sample(replaced(min(e, 1.0), d), _DRAWS, _ROWS),
-                lambda e, d: _mixed(sampled(min(e, 1.0), d), binom.pmf(range(_DRAWS + 1), _DRAWS, 1 / _ROWS))),
-        _target("without_replacement", lambda e, d: rules.without_replacement(replaced(e, d), _DRAWS, _ROWS),
-                lambda e, d: _mixed(_chain(e, d, 1), [1 - _DRAWS / _ROWS, _DRAWS / _ROWS])),
-        _target("poisson", lambda e, d: rules.poisson(added(e, d), 0.25),
-                lambda e, d: _mixed(_chain(e, d, 1), [0.75, 0.25]), relation=ADD),
-        _target("slices", lambda e, d: rules.slices(added(e / 6, 0.0), e / 6, d, 2), lambda e, d: _two_slices(e / 6),
-                relation=ADD),
-        _target("gaussian_guarantee", gaussian,
-                lambda e, d: _normals(math.hypot(e / 2, e / 3), gaussian(e, d).epsilon)),
-        _target("GaussianNoise", lambda e, d: rules.GaussianNoise(4 / e).guarantee(d),
-                lambda e, d: _normals(e / 4, rules.GaussianNoise(4 / e).guarantee(d).epsilon)),
+        _target(
+            "with_replacement",
+            lambda e, d: rules.with_replacement(replaced(e, d), _DRAWS, _ROWS),
+            lambda e, d: _mixed(sampled(e, d), binom.pmf(range(_DRAWS + 1), _DRAWS, 1 / _ROWS)),
+        ),
+        _target(
+            "secrecy_of_the_sample",
+            lambda e, d: rules.secrecy_of_the_sample(replaced(min(e, 1.0), d), _DRAWS, _ROWS),
+            lambda e, d: _mixed(sampled(min(e, 1.0), d), binom.pmf(range(_DRAWS + 1), _DRAWS, 1 / _ROWS)),
+        ),
+        _target(
+            "without_replacement",
+            lambda e, d: rules.without_replacement(replaced(e, d), _DRAWS, _ROWS),
+            lambda e, d: _mixed(_chain(e, d, 1), [1 - _DRAWS / _ROWS, _DRAWS / _ROWS]),
+        ),
+        _target(
+            "poisson",
+            lambda e, d: rules.poisson(added(e, d), 0.25),
+            lambda e, d: _mixed(_chain(e, d, 1), [0.75, 0.25]),
+            relation=ADD,
+        ),
+        _target(
+            "slices",
+            lambda e, d: rules.slices(added(e / 6, 0.0), e / 6, d, 2),
+            lambda e, d: _two_slices(e / 6),
+            relation=ADD,
+        ),
+        _target(
+            "gaussian_guarantee", gaussian, lambda e, d: _normals(math.hypot(e / 2, e / 3), gaussian(e, d).epsilon)
+        ),
+        _target(
+            "GaussianNoise",
+            lambda e, d: rules.GaussianNoise(4 / e).guarantee(d),
+            lambda e, d: _normals(e / 4, rules.GaussianNoise(4 / e).guarantee(d).epsilon),
+        ),
         _target("LaplaceNoise", lambda e, d: rules.LaplaceNoise(1 / e).guarantee(d), _two_sided),
         _target("DiscreteLaplaceNoise", lambda e, d: rules.DiscreteLaplaceNoise(1 / e).guarantee(d), _two_sided),
-        _target("ExponentialSelection", lambda e, d: rules.ExponentialSelection(e).guarantee(d),
-                lambda e, d: _selected(e), "exponential_guarantee"),
-        _target("set_cover_guarantee", lambda e, d: rules.set_cover_guarantee(e / 3, _ROUNDS, d, 2, ADD),
-                lambda e, d: _covering(e / 3, _ROUNDS), relation=ADD),
-    ]  # fmt: skip
+        _target(
+            "ExponentialSelection",
+            lambda e, d: rules.ExponentialSelection(e).guarantee(d),
+            lambda e, d: _selected(e),
+            "exponential_guarantee",
+        ),
+        _target(
+            "set_cover_guarantee",
+            lambda e, d: rules.set_cover_guarantee(e / 3, _ROUNDS, d, 2, ADD),
+            lambda e, d: _covering(e / 3, _ROUNDS),
+            relation=ADD,
+        ),
+    ]
 
 
 def _target(rule: str, claim: Claim, law: Probabilities, covers: str = "", relation: Neighboring = REPLACE) -> Target:

@@ -95,7 +95,7 @@ PICKS: dict[str, Pick] = {
     "a fifth always": lambda correct, weight, turn: np.append(
         np.arange(len(correct) // 5), len(correct) // 5 + np.argsort(correct[len(correct) // 5 :], kind="stable")
     ),
-}  # fmt: skip
+}
 
 _projected = jax.jit(projected, static_argnums=4)
 

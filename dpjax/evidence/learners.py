@@ -75,9 +75,15 @@ def learner_world(name: str) -> World:
 
 
 def learner_target(
-    learner: Any, name: str, k: int = 1, *, rows: int = _ROWS, many: int | None = None, accuracy: Accuracy = ACCURACY,
+    learner: Any,
+    name: str,
+    k: int = 1,
+    *,
+    rows: int = _ROWS,
+    many: int | None = None,
+    accuracy: Accuracy = ACCURACY,
     unlisted: str = "",
-) -> Target:  # fmt: skip
+) -> Target:
     """Any learner of k concepts as a target.
 
     Its exact audit enumerates all samples of up to ``rows`` rows over its domain, which should have two to four
@@ -160,9 +166,19 @@ def learner_target(
     covers += learner.runs
     table = None if unlisted else table_of_run(run)
     return Target(
-        name, claim, run, universes, pairs, table, lambda p: planned(float(p.epsilon), float(p.delta)),
-        covers=tuple(dict.fromkeys(covers)), at_once=at_once, unlisted=unlisted, claims=claims, show=show,
-    )  # fmt: skip
+        name,
+        claim,
+        run,
+        universes,
+        pairs,
+        table,
+        lambda p: planned(float(p.epsilon), float(p.delta)),
+        covers=tuple(dict.fromkeys(covers)),
+        at_once=at_once,
+        unlisted=unlisted,
+        claims=claims,
+        show=show,
+    )
 
 
 class _SmallMedian:
@@ -231,8 +247,9 @@ class Region(le.PolygonLearner):
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
     "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
-    "rsc": small_rsc, "treelog": small_treelog,
-}  # fmt: skip
+    "rsc": small_rsc,
+    "treelog": small_treelog,
+}
 _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
 _TINY_LINE = c.Finite.of([[0, 0], [0, 1], [1, 1]])
 _LABELS = c.Multiclass.of([[0, 1], [2, 0], [1, 2]])
@@ -308,14 +325,18 @@ WORLDS: dict[str, Callable[[], World]] = {
         le.GenericLearner(_tree(2), 1, s.RecursiveQuantiles(3, levels=1, ties=0), share=0.5), rows=2, twin=4
     ),
     "generic-joint": lambda: World(
-        le.GenericLearner(c.Thresholds(c.Domain(2)), 2, s.RecursiveQuantiles(1, levels=1, ties=0), "joint", 0.3), 2,
-        rows=2, twin=8,
+        le.GenericLearner(c.Thresholds(c.Domain(2)), 2, s.RecursiveQuantiles(1, levels=1, ties=0), "joint", 0.3),
+        2,
+        rows=2,
+        twin=8,
     ),
     "conjunction": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2)),
     "conjunction-added": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2, _ADDED), rows=2),
     "conjunction-rounds": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 6), rows=2),
     "conjunction-noisy": lambda: World(
-        le.ConjunctionLearner(c.Conjunctions(1), 2, 2, noisy=True), twin=16, sharp=False,
+        le.ConjunctionLearner(c.Conjunctions(1), 2, 2, noisy=True),
+        twin=16,
+        sharp=False,
         unlisted="its noisy counts have too many values to list",
     ),
     "disjunction": lambda: World(le.ConjunctionLearner(c.Disjunctions(1), 1, 1)),
@@ -323,11 +344,15 @@ WORLDS: dict[str, Callable[[], World]] = {
     "table-of-a-program-two": lambda: World(TableLearner(_TINY_LINE, 2, rows=2, rounds=0), 2, rows=2),
     "polygon": lambda: World(
         le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)),
-        twin=16, sharp=False, unlisted="it draws from too many lines to list",
+        twin=16,
+        sharp=False,
+        unlisted="it draws from too many lines to list",
     ),
     "polygon-measured": lambda: World(
         Region(c.ConvexPolygons(2, 3), 2, performance=Performance(4, 4, 8)),
-        twin=4, sharp=False, unlisted="it draws from too many lines to list",
+        twin=4,
+        sharp=False,
+        unlisted="it draws from too many lines to list",
     ),
     "kln-labels": lambda: World(le.KLN(_LABELS), rows=2),
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
@@ -349,5 +374,5 @@ WORLDS: dict[str, Callable[[], World]] = {
     ),
     "confident": lambda: World(le.Confident(le.KLN(_CONSTANTS), blocks=2), twin=8),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
-}  # fmt: skip
+}
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

@@ -93,31 +93,36 @@ class _Scores:
 
 def _exponential(scores: _Scores) -> Target:
     return target_of(
-        "exponential", lambda data, p: m.exponential(data, p.epsilon, **scores.how),
+        "exponential",
+        lambda data, p: m.exponential(data, p.epsilon, **scores.how),
         lambda e, d: m.exponential_guarantee(e, neighboring=scores.relation),
         lambda: [scores.universe((0, 1, 5, 30), 3)],
         scores.hard([0, 30, 30], [1, 29, 29], [1, 30, 30]),
         ("interval_exponential", "exponential_guarantee"),
-    )  # fmt: skip
+    )
 
 
 def _permute_and_flip(scores: _Scores) -> Target:
     return target_of(
-        "permute_and_flip", lambda data, p: m.permute_and_flip(data, p.epsilon, **scores.how),
-        lambda e, d: m.permute_and_flip_guarantee(e, **scores.how), lambda: [scores.universe((0, 1, 5, 30), 3)],
-        scores.hard([3, 0, 0], [2, 1, 1], [3, 1, 0]), ("permute_and_flip_sample",),
+        "permute_and_flip",
+        lambda data, p: m.permute_and_flip(data, p.epsilon, **scores.how),
+        lambda e, d: m.permute_and_flip_guarantee(e, **scores.how),
+        lambda: [scores.universe((0, 1, 5, 30), 3)],
+        scores.hard([3, 0, 0], [2, 1, 1], [3, 1, 0]),
+        ("permute_and_flip_sample",),
         run=lambda key, data, p: m.permute_and_flip_sample(key, data, p.epsilon, **scores.how),
         known=KnownLaw(lambda data, p: m.permute_and_flip(data, p.epsilon, **scores.how)),
-    )  # fmt: skip
+    )
 
 
 def _above_threshold(scores: _Scores) -> Target:
     return target_of(
-        "above_threshold", lambda data, p: m.above_threshold(data, 0, p.epsilon, **scores.how),
+        "above_threshold",
+        lambda data, p: m.above_threshold(data, 0, p.epsilon, **scores.how),
         lambda e, d: m.above_threshold_guarantee(e, **scores.how),
         lambda: [scores.universe((-8, 0, 2, 8), 3), _runs(1, scores)],
         scores.hard([2, 2, 2, 0], [1, 1, 1, 1], [3, 3, 3, 0]),
-    )  # fmt: skip
+    )
 
 
 def _runs(count: int, scores: _Scores) -> Universe:
@@ -150,30 +155,35 @@ def _sparse_vector(scores: _Scores) -> Target:
         return m.sparse_vector(key, data, 0, p.epsilon, count=2, **scores.how)
 
     return target_of(
-        "sparse_vector", law, lambda e, d: m.sparse_vector_guarantee(e, count=2, **scores.how),
+        "sparse_vector",
+        law,
+        lambda e, d: m.sparse_vector_guarantee(e, count=2, **scores.how),
         lambda: [scores.universe((-8, 2), 3), _runs(2, scores)],
         scores.hard([2, 2, 0, 0], [1, 1, 1, 1], [3, 3, 0, 0]),
         run=run,
-    )  # fmt: skip
+    )
 
 
 def _choosing(scores: _Scores) -> Target:
     return target_of(
-        "choosing", lambda data, p: m.choosing(data, p.epsilon, p.delta, **scores.how),
+        "choosing",
+        lambda data, p: m.choosing(data, p.epsilon, p.delta, **scores.how),
         lambda e, d: m.choosing_guarantee(e, d, **scores.how),
         lambda: [histograms(_VOTES, 3, scores.relation), _many(scores.relation)],
         [([1, 0], [0, 1] if scores.relation is Neighboring.REPLACE_ONE else [0, 0])],
-    )  # fmt: skip
+    )
 
 
 def _choosing_growing(relation: Neighboring) -> Target:
     """Two candidates appear at once, and scores rise and fall."""
     how: dict[str, Any] = {"growth": 2, "neighboring": relation}
     return target_of(
-        "choosing", lambda data, p: m.choosing(data, p.epsilon, p.delta, **how),
+        "choosing",
+        lambda data, p: m.choosing(data, p.epsilon, p.delta, **how),
         lambda e, d: m.choosing_guarantee(e, d, **how),
-        lambda: [_Scores(relation, False).universe((0, 1, 3, 30), 2)], [([1, 1], [0, 0])],
-    )  # fmt: skip
+        lambda: [_Scores(relation, False).universe((0, 1, 3, 30), 2)],
+        [([1, 1], [0, 0])],
+    )
 
 
 def _sparse_selection(relation: Neighboring) -> Target:
@@ -198,9 +208,14 @@ def _sparse_selection(relation: Neighboring) -> Target:
         )
 
     return target_of(
-        "sparse_selection", None, lambda e, d: m.sparse_selection_guarantee(e, d, 2, relation), lambda: [pairs()],
-        [([4, 0, 0], [3 if relation is Neighboring.REPLACE_ONE else 0, 0, 0])], run=run, table=table_of_run(run),
-    )  # fmt: skip
+        "sparse_selection",
+        None,
+        lambda e, d: m.sparse_selection_guarantee(e, d, 2, relation),
+        lambda: [pairs()],
+        [([4, 0, 0], [3 if relation is Neighboring.REPLACE_ONE else 0, 0, 0])],
+        run=run,
+        table=table_of_run(run),
+    )
 
 
 def _exponential_based(relation: Neighboring) -> Target:
@@ -212,9 +227,12 @@ def _exponential_based(relation: Neighboring) -> Target:
         return m.exponential(3 * data, p.epsilon, sensitivity=3, where=exists, log_base=base, neighboring=relation)
 
     return target_of(
-        "exponential", law, lambda e, d: m.exponential_guarantee(e, neighboring=relation),
-        lambda: [_Scores(relation, False).universe((0, 1, 30), 4)], [([0, 30, 30, 9], [1, 29, 29, 9])],
-    )  # fmt: skip
+        "exponential",
+        law,
+        lambda e, d: m.exponential_guarantee(e, neighboring=relation),
+        lambda: [_Scores(relation, False).universe((0, 1, 30), 4)],
+        [([0, 30, 30, 9], [1, 29, 29, 9])],
+    )
 
 
 def _many(relation: Neighboring) -> Universe:
@@ -236,19 +254,24 @@ def _stability(relation: Neighboring, calibration: str) -> Target:
         return [histograms(_VOTES, 3, relation), _many(relation)]
 
     return target_of(
-        "stability", lambda data, p: m.stability(data, p.epsilon, p.delta, **how),
+        "stability",
+        lambda data, p: m.stability(data, p.epsilon, p.delta, **how),
         lambda e, d: m.stability_guarantee(e, d, gap_sensitivity=spread, neighboring=relation),
         universes,
         [([2, 0], [1, 1]), ([14, 0], [13, 1])] if spread == 2 else [([1, 0], [0, 0]), ([14, 0], [13, 0])],
-        ("release",), calibration=calibration,
-    )  # fmt: skip
+        ("release",),
+        calibration=calibration,
+    )
 
 
 def _randomized_response(relation: Neighboring) -> Target:
     return target_of(
-        "randomized_response", lambda data, p: m.randomized_response(data, p.epsilon, categories=3),
-        lambda e, d: m.randomized_response_guarantee(e), lambda: [scalars((0, 1, 2), (1, 2), relation)], [(0, 1)],
-    )  # fmt: skip
+        "randomized_response",
+        lambda data, p: m.randomized_response(data, p.epsilon, categories=3),
+        lambda e, d: m.randomized_response_guarantee(e),
+        lambda: [scalars((0, 1, 2), (1, 2), relation)],
+        [(0, 1)],
+    )
 
 
 def _revealing_randomized_response(relation: Neighboring) -> Target:
@@ -256,18 +279,26 @@ def _revealing_randomized_response(relation: Neighboring) -> Target:
         "revealing_randomized_response",
         lambda data, p: m.revealing_randomized_response(data, p.epsilon, p.delta, categories=3),
         lambda e, d: m.revealing_randomized_response_guarantee(e, d),
-        lambda: [scalars((0, 1, 2), (1, 2), relation)], [(0, 1)],
-    )  # fmt: skip
+        lambda: [scalars((0, 1, 2), (1, 2), relation)],
+        [(0, 1)],
+    )
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {
-    **NOISE, "randomized_response": _randomized_response,
-    "revealing_randomized_response": _revealing_randomized_response, "sparse_selection": _sparse_selection,
-}  # fmt: skip
+    **NOISE,
+    "randomized_response": _randomized_response,
+    "revealing_randomized_response": _revealing_randomized_response,
+    "sparse_selection": _sparse_selection,
+}
 _OF_SCORES: dict[str, Callable[[_Scores], Target]] = {
-    "above_threshold": _above_threshold, "choosing": _choosing, "exponential": _exponential,
-    "permute_and_flip": _permute_and_flip, "sparse_vector": _sparse_vector,
-}  # fmt: skip
+    "above_threshold": _above_threshold,
+    "choosing": _choosing,
+    "exponential": _exponential,
+    "permute_and_flip": _permute_and_flip,
+    "sparse_vector": _sparse_vector,
+}
 _OTHERS: dict[str, Callable[[Neighboring], Target]] = {
-    "a base measure": _exponential_based, "growth 2": _choosing_growing, "two counts": laplace_of_two,
-}  # fmt: skip
+    "a base measure": _exponential_based,
+    "growth 2": _choosing_growing,
+    "two counts": laplace_of_two,
+}

@@ -105,10 +105,14 @@ def _treelog_rsc(relation: Neighboring) -> Target:
     """Databases at the threshold of a test on ``_DEEPEST`` rows; at (1, 1e-6) the mechanism abstains on all of them."""
     plan = partial(small_rsc, _WIDE, deepest=_DEEPEST)
     return Target(
-        "treelog_rsc", lambda e, d: m.treelog_rsc_guarantee(plan(Privacy(e, d))), _run, list,
+        "treelog_rsc",
+        lambda e, d: m.treelog_rsc_guarantee(plan(Privacy(e, d))),
+        _run,
+        list,
         lambda: _borderline(_DEEPEST),
-        covers=("dpjax.mechanisms.median.treelog_rsc", "dpjax.mechanisms.cut_slice"), plan=plan,
-    )  # fmt: skip
+        covers=("dpjax.mechanisms.median.treelog_rsc", "dpjax.mechanisms.cut_slice"),
+        plan=plan,
+    )
 
 
 def _run(key: Array, data: Sample, plan: m.MedianPlan) -> m.MedianAnswer:
@@ -126,9 +130,13 @@ def _borderline(rows: int) -> list[Pair]:
 
 
 def _target(
-    name: str, run: Run, claim: Callable[[float, float], Guarantee], relation: Neighboring, covers: tuple = (),
+    name: str,
+    run: Run,
+    claim: Callable[[float, float], Guarantee],
+    relation: Neighboring,
+    covers: tuple = (),
     plan: Callable[[Privacy], Any] = rounded,
-) -> Target:  # fmt: skip
+) -> Target:
     def universes() -> list[Universe]:
         sizes = range(1, _ROWS + 1) if relation is REPLACE else (2, _ROWS)
         return [samples(Domain(1 << _BITS), 0, rows, relation, ordered=False) for rows in sizes]
@@ -143,6 +151,9 @@ def _target(
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {
-    "exponential_median": _exponential, "recprefix": _recprefix, "three_candidates": _candidates,
-    "treelog": _treelog, "treelog_rsc": _treelog_rsc,
-}  # fmt: skip
+    "exponential_median": _exponential,
+    "recprefix": _recprefix,
+    "three_candidates": _candidates,
+    "treelog": _treelog,
+    "treelog_rsc": _treelog_rsc,
+}

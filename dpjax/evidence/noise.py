@@ -56,10 +56,16 @@ def _laplace(relation: Neighboring) -> Target:
         return _Merged(noisy, jnp.arange(3, dtype=noisy.scale.dtype))
 
     return target_of(
-        "laplace_mechanism", law, lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
-        lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], run=_noisy, canaries=_noisy, caveat=_MERGED,
+        "laplace_mechanism",
+        law,
+        lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
+        lambda: [scalars((0, 1, 2), (1,), relation)],
+        [(0, 1)],
+        run=_noisy,
+        canaries=_noisy,
+        caveat=_MERGED,
         known=KnownLaw(lambda data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=1)),
-    )  # fmt: skip
+    )
 
 
 def _noisy(key: Array, counts: Array, privacy: Privacy) -> Array:
@@ -81,11 +87,14 @@ def laplace_of_two(relation: Neighboring) -> Target:
 
     moves = [(1, -1)] if both == 2 else [(0, 1), (1, 0)]
     return target_of(
-        "laplace_mechanism", law,
+        "laplace_mechanism",
+        law,
         lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=both, neighboring=relation),
-        lambda: [vectors((0, 1, 2), 2, moves, relation)], [([0, 1], [1, 0] if both == 2 else [1, 1])],
-        table=table, caveat=_MERGED,
-    )  # fmt: skip
+        lambda: [vectors((0, 1, 2), 2, moves, relation)],
+        [([0, 1], [1, 0] if both == 2 else [1, 1])],
+        table=table,
+        caveat=_MERGED,
+    )
 
 
 def _gaussian(relation: Neighboring) -> Target:
@@ -99,11 +108,18 @@ def _gaussian(relation: Neighboring) -> Target:
         return m.gaussian_mechanism(data.astype(jnp.int32), plan, sensitivity=1).sample(key)
 
     return target_of(
-        "gaussian_mechanism", law, lambda e, d: Guarantee(e, d, relation, "Gaussian mechanism"),
-        lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("gaussian_plan",),
-        run=run, canaries=run, caveat=_MERGED, plan=lambda privacy: m.gaussian_plan(privacy, sensitivity=1),
+        "gaussian_mechanism",
+        law,
+        lambda e, d: Guarantee(e, d, relation, "Gaussian mechanism"),
+        lambda: [scalars((0, 1, 2), (1,), relation)],
+        [(0, 1)],
+        ("gaussian_plan",),
+        run=run,
+        canaries=run,
+        caveat=_MERGED,
+        plan=lambda privacy: m.gaussian_plan(privacy, sensitivity=1),
         known=KnownLaw(lambda data, plan: m.gaussian_mechanism(data, plan, sensitivity=1)),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -124,12 +140,16 @@ def _discrete_laplace(relation: Neighboring) -> Target:
         return m.discrete_laplace_mechanism(data, plan, sensitivity=1)
 
     return target_of(
-        "discrete_laplace_mechanism", lambda data, plan: _Lattice(law(data, plan)),
+        "discrete_laplace_mechanism",
+        lambda data, plan: _Lattice(law(data, plan)),
         lambda e, d: m.discrete_laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
-        lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("discrete_laplace_plan",),
+        lambda: [scalars((0, 1, 2), (1,), relation)],
+        [(0, 1)],
+        ("discrete_laplace_plan",),
         run=lambda key, data, plan: law(data, plan).sample(key),
-        plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1), known=KnownLaw(law),
-    )  # fmt: skip
+        plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1),
+        known=KnownLaw(law),
+    )
 
 
 def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
@@ -164,11 +184,15 @@ def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
 
     edge = max(counts[-1], 2)
     return target_of(
-        "stability_histogram", law,
+        "stability_histogram",
+        law,
         lambda e, d: m.stability_histogram_guarantee(e, d, neighboring=relation),
-        universes, [([edge, 0], [edge - 1, 1]) if replaced else ([1, 0], [0, 0])],
-        table=table, caveat=_MERGED, calibration=calibration,
-    )  # fmt: skip
+        universes,
+        [([edge, 0], [edge - 1, 1]) if replaced else ([1, 0], [0, 0])],
+        table=table,
+        caveat=_MERGED,
+        calibration=calibration,
+    )
 
 
 def _histogram_cells(counts: np.ndarray, privacy: Privacy, released: Callable[..., tuple]) -> np.ndarray:
@@ -192,5 +216,7 @@ def _masses(counts: Array, scale: Array, ends: Array) -> Array:
 
 
 NOISE: dict[str, Callable[[Neighboring], Target]] = {
-    "discrete_laplace_mechanism": _discrete_laplace, "gaussian_mechanism": _gaussian, "laplace_mechanism": _laplace,
-}  # fmt: skip
+    "discrete_laplace_mechanism": _discrete_laplace,
+    "gaussian_mechanism": _gaussian,
+    "laplace_mechanism": _laplace,
+}

@@ -43,9 +43,15 @@ def sanitizer_target(name: str) -> Target:
         return made.points, made.weights
 
     return Target(
-        name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes, _pairs, table_of_run(run), plan,
+        name,
+        lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))),
+        run,
+        _universes,
+        _pairs,
+        table_of_run(run),
+        plan,
         covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",),
-    )  # fmt: skip
+    )
 
 
 def sanitizer_names() -> list[str]:

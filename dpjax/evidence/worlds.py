@@ -16,9 +16,14 @@ from dpjax.mechanisms.median import bits as B
 
 
 def target_of(
-    name: str, law: Callable[[Any, Any], Any] | None, claim: Callable[[float, float], Guarantee],
-    universes: Callable[[], list[Universe]], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
-) -> Target:  # fmt: skip
+    name: str,
+    law: Callable[[Any, Any], Any] | None,
+    claim: Callable[[float, float], Guarantee],
+    universes: Callable[[], list[Universe]],
+    hard: Sequence[tuple[Any, Any]],
+    covers: Sequence[str] = (),
+    **how: Any,
+) -> Target:
     """A mechanism whose output is one draw from ``law(database, plan)``; without a law, give ``run`` and ``table``.
 
     With ``run``, the law is one on the columns of the table, and `Target.known` has to be given beside it.

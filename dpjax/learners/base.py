@@ -21,15 +21,7 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.members import Base, implements, member, required
 from dpjax.core.plans import Spends, require_leaves
-from dpjax.core.types import (
-    MOST_ROWS,
-    Accuracy,
-    Neighboring,
-    Privacy,
-    Sample,
-    host_numbers,
-    require_relation,
-)
+from dpjax.core.types import MOST_ROWS, Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
 from dpjax.learners.samples import Pairs, flipped_label_pairs, limbs_of
 
 
@@ -252,9 +244,10 @@ class Learner(Base):
             raise InputError("key", "one key, jax.random.key(seed)", f"{key!r}", "vmap over a batch of keys")
         checks.instance("sample", sample, Sample, "make it with dpjax.learners.database")
         for name, part, like in (
-            ("x", sample.x, "uint32[capacity, limbs]"), ("y", sample.y, "bool[capacity, k]"),
+            ("x", sample.x, "uint32[capacity, limbs]"),
+            ("y", sample.y, "bool[capacity, k]"),
             ("mask", sample.mask, "bool[capacity]"),
-        ):  # fmt: skip
+        ):
             dtype, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
             more = len(shape) - like.count(",") - 1
             allowed = (0, 1) if name == "x" and self.own_points else (0,)  # elements of each column

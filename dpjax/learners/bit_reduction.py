@@ -93,9 +93,11 @@ class BitReduction(Learner):
         """All of the budget for every bit, at alpha / L and beta / L."""
         each = self._of_bit(accuracy)
         return BitReductionPlan(
-            tuple(learner.plan(privacy, each, None if n is None else self.blocks.rows(i, n))
-                  for i, learner in enumerate(self.learners))
-        )  # fmt: skip
+            tuple(
+                learner.plan(privacy, each, None if n is None else self.blocks.rows(i, n))
+                for i, learner in enumerate(self.learners)
+            )
+        )
 
     def _learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Hypothesis:
         """One function on the domain, by its labels."""

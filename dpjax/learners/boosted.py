@@ -208,9 +208,11 @@ class Boosted(Learner):
                 if n >= rows:
                     return rounds, draws, checks.integer("n", n, 0)
         goal, part = self._goal(accuracy, rounds), self._round(privacy, rounds)
-        tried = [self.draws] if self.draws is not None else numbers_tried(
-            self.learner, _SPENT, privacy, Privacy(part.epsilon, part.delta), goal
-        )  # fmt: skip
+        tried = (
+            [self.draws]
+            if self.draws is not None
+            else numbers_tried(self.learner, _SPENT, privacy, Privacy(part.epsilon, part.delta), goal)
+        )
         theorem = n is None
         if theorem:
             self._require_theorem(rounds, accuracy)

@@ -158,9 +158,11 @@ class CoveringPlane(Covering):
         family, grid = self.functions, Grid.fine(self.concepts.d)
         if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, grid):
             raise InputError(
-                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({grid.d})",
-                repr(family), f"inherit from {Planar.__module__}.Planar, or run it by {self.runs[0]}",
-            )  # fmt: skip
+                "family",
+                f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({grid.d})",
+                repr(family),
+                f"inherit from {Planar.__module__}.Planar, or run it by {self.runs[0]}",
+            )
 
     def concept_of(self, chosen: Any) -> Array:
         """``uint32[words rounds]``."""

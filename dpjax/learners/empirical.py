@@ -65,14 +65,18 @@ class EmpiricalLearner(OfLearner):
         require_learner(self.learner)
         if not self.learner.proper:
             raise InputError(
-                "learner", "a proper one, whose ``proper`` is True", type(self.learner).__name__,
+                "learner",
+                "a proper one, whose ``proper`` is True",
+                type(self.learner).__name__,
                 "take one that returns concepts of its class",
-            )  # fmt: skip
+            )
         if self.learner.neighboring is not Neighboring.REPLACE_ONE:
             raise InputError(
-                "learner", "one private under replace-one", self.learner.neighboring.value,
+                "learner",
+                "one private under replace-one",
+                self.learner.neighboring.value,
                 "resampling preserves no other",
-            )  # fmt: skip
+            )
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> EmpiricalPlan:
         """For at least n rows, by default `empirical_sample_size`. `learn` ignores the data of smaller samples.
@@ -131,9 +135,9 @@ class EmpiricalLearner(OfLearner):
         """(draws, rows that the plan is for): n, or the least n for which the bound on the empirical error holds."""
         if n is not None and self.draws is not None:
             return self.draws, checks.integer("n", n, 1)
-        tried = [self.draws] if self.draws is not None else numbers_tried(
-            self.learner, _SPENT, privacy, privacy, accuracy
-        )  # fmt: skip
+        tried = (
+            [self.draws] if self.draws is not None else numbers_tried(self.learner, _SPENT, privacy, privacy, accuracy)
+        )
 
         def enough(draws: int, rows: int) -> bool:
             return are_enough(self.learner, budgets_of_draws(self.learner, privacy, draws, rows), accuracy, draws)

@@ -169,9 +169,11 @@ class GenericLearner(OfColumns):
     def _planned_rows(self, privacy: Privacy, accuracy: Accuracy, agnostic: bool) -> int:
         if not self.sanitizer.answers_differences(self.concepts):
             raise NoTheoremError(
-                "sanitizer", "one whose queries hold all symmetric differences of concepts", "others",
+                "sanitizer",
+                "one whose queries hold all symmetric differences of concepts",
+                "others",
                 "make it with queries = concepts.xor(), or search for n",
-            )  # fmt: skip
+            )
         numbers = host_numbers(privacy, accuracy)
         return self._rows(numbers, self._split(*numbers), agnostic)
 
@@ -199,9 +201,15 @@ class GenericLearner(OfColumns):
         else:
             rows = lambda n: self.sanitizer.unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
         return theory.rows(
-            self.concepts.covers(alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
-            effective_epsilon(plan.epsilon), rows, alpha, beta - failure, agnostic,
-        )  # fmt: skip
+            self.concepts.covers(alpha, agnostic),
+            self.concepts.growth(plan.sanitizer.size),
+            self.k,
+            effective_epsilon(plan.epsilon),
+            rows,
+            alpha,
+            beta - failure,
+            agnostic,
+        )
 
     def _of_sanitizer(self, numbers: Numbers, parts: Parts) -> tuple[Privacy, Accuracy]:
         """The sanitizer's budget, and the query accuracy for which a symmetric difference errs by its part of alpha."""

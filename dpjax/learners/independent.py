@@ -92,10 +92,11 @@ class Independent(OfLearner):
         answers = jax.vmap(one)(columns) if self.k <= at_once else jax.lax.map(one, columns, batch_size=at_once)
         if any(part.shape[1:2] != (1,) for part in jax.tree.leaves(answers)):
             raise InputError(
-                "hypothesis", "arrays with a leading axis of length 1, of concepts",
+                "hypothesis",
+                "arrays with a leading axis of length 1, of concepts",
                 f"{type(self.learner).__name__} returned {[part.shape[1:] for part in jax.tree.leaves(answers)]}",
                 "give every array of the hypothesis that axis, or write for_concepts(k)",
-            )  # fmt: skip
+            )
         return jax.tree.map(lambda part: part[:, 0], answers)
 
     def _guarantee(self, plan: IndependentPlan) -> Guarantee | None:

@@ -125,9 +125,11 @@ class ParityLearner(Learner):
             probability = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
             if probability < 1 - beta:
                 raise NoTheoremError(
-                    "subsamples", f"enough for success with probability {1 - beta:g}", f"{probability:.3g}",
+                    "subsamples",
+                    f"enough for success with probability {1 - beta:g}",
+                    f"{probability:.3g}",
                     "leave them to the planner, or search for n",
-                )  # fmt: skip
+                )
         return m * rows
 
     def hard_neighbors(self, rows: int) -> Pairs:

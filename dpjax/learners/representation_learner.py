@@ -126,7 +126,9 @@ def _as_given(representation: Any, alpha: float, beta: float) -> Any:
         representation.sizes  # noqa: B018
     except InputError as error:
         raise InputError(
-            "alpha, beta", "an accuracy for which a family is not too large", f"{alpha:g}, {beta:g}",
+            "alpha, beta",
+            "an accuracy for which a family is not too large",
+            f"{alpha:g}, {beta:g}",
             "take a larger alpha or beta, or set the sizes of the representation",
-        ) from error  # fmt: skip
+        ) from error
     return representation

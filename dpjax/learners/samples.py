@@ -25,9 +25,11 @@ def single_column(sample: Sample, learner: str) -> Array:
     """The one label column of a sample for a learner of one concept, ``bool[capacity]``."""
     if sample.y.shape[1] != 1:
         raise InputError(
-            f"labels for {learner}", "one concept, bool[capacity, 1]", f"{sample.y.shape[1]} concepts",
+            f"labels for {learner}",
+            "one concept, bool[capacity, 1]",
+            f"{sample.y.shape[1]} concepts",
             f"wrap it: Independent({learner}(...), k, composition)",
-        )  # fmt: skip
+        )
     return sample.y[:, 0]
 
 

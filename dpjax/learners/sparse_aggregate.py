@@ -83,10 +83,11 @@ class SparseAggregate(Learner):
                 rows = self.lists.rows(accuracy)
                 size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
             raise InputError(
-                "accuracy", f"a plan with at most 2^28 = {MOST_COUNTS} counts",
+                "accuracy",
+                f"a plan with at most 2^28 = {MOST_COUNTS} counts",
                 f"{size}, {4 * entries / 2**30:.3g} GiB of counts",
                 "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN",
-            )  # fmt: skip
+            )
         return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
 
     def _learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:

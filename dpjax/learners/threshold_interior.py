@@ -115,19 +115,25 @@ class ThresholdInterior(Learner):
             epsilon, delta = 2 * inner.epsilon, group_delta(inner.epsilon, inner.delta, 2)
             why = "one replaced row replaces two of the selected records"
         return Guarantee(
-            epsilon, delta, self.neighboring,
+            epsilon,
+            delta,
+            self.neighboring,
             f"threshold among {self.concepts.size} (interior point of selected examples)",
-            why=why, parts=(inner,), source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
-        )  # fmt: skip
+            why=why,
+            parts=(inner,),
+            source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
+        )
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.thresholds.interior`. NoTheoremError if ``records`` are too few for this budget and beta."""
         design, records = self._designed(privacy, accuracy)
         if 2 * records < design.required():
             raise NoTheoremError(
-                "records", f"at least {-(-design.required() // 2)} at this budget and beta", str(records),
+                "records",
+                f"at least {-(-design.required() // 2)} at this budget and beta",
+                str(records),
                 "leave records out, or search for n",
-            )  # fmt: skip
+            )
         return theory.interior(records, float(accuracy.alpha), float(accuracy.beta))
 
     def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:

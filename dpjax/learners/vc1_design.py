@@ -82,9 +82,16 @@ def _search(method: str, bits: int, size: int, epsilon: float, delta: float, alp
 
 @lru_cache(maxsize=4096)
 def _design(
-    method: str, bits: int, size: int, epsilon: float, delta: float, alpha: float, beta: float, share: float,
+    method: str,
+    bits: int,
+    size: int,
+    epsilon: float,
+    delta: float,
+    alpha: float,
+    beta: float,
+    share: float,
     betas: tuple[float, float, float],
-) -> DeepDesign:  # fmt: skip
+) -> DeepDesign:
     """The design for one split of epsilon and of beta."""
     of_rows, of_median, of_node = (part * beta for part in betas)
     median = plan_for(method, bits, min(share * epsilon, _MOST), checks.delta(delta) / 2, of_median, size=size)

@@ -197,9 +197,11 @@ class ImproperVC1(Learner):
         t = needed if self.subsamples == FEWEST else int(self.subsamples)
         if t < needed:
             raise NoTheoremError(
-                "subsamples", f"at least {needed} at this budget and beta", str(t),
+                "subsamples",
+                f"at least {needed} at this budget and beta",
+                str(t),
                 'leave subsamples out, take "fewest", or search for n',
-            )  # fmt: skip
+            )
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> Pairs:

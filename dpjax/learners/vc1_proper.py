@@ -131,9 +131,15 @@ class ProperVC1(Learner):
         first = self.first or min(max(start_rows / (start_rows + descent_rows), 1e-3), 1 - 1e-3)
         test = down(_TEST * float(privacy.epsilon)) if descent.tests else np.float32(0)
         return ProperPlan(
-            self.improper.plan(privacy, start), np.float32(first), np.float32(descent.share), test,
-            down(descent.choice.epsilon), down(descent.choice.slack), descent.rounds, descent.tests,
-        )  # fmt: skip
+            self.improper.plan(privacy, start),
+            np.float32(first),
+            np.float32(descent.share),
+            test,
+            down(descent.choice.epsilon),
+            down(descent.choice.slack),
+            descent.rounds,
+            descent.tests,
+        )
 
     def design(self, privacy: Privacy, accuracy: Accuracy) -> tuple[Accuracy, int, Descent]:
         """Host: the first part's accuracy and rows, and the descent; together the fewest rows."""
@@ -216,10 +222,14 @@ class ProperVC1(Learner):
         if plan.tests:
             test = checks.epsilon(plan.test, "test")
             tests = Guarantee(
-                test, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
-                why="half for the bar's noise, half for the halting test's", rho=pure_rho(test),
+                test,
+                0.0,
+                self.neighboring,
+                "are zeros few? (AboveThreshold over the rounds)",
+                why="half for the bar's noise, half for the halting test's",
+                rho=pure_rho(test),
                 source="Dwork and Roth 2014, Theorem 3.23",
-            )  # fmt: skip
+            )
             descent = basic((tests, descent), "descent on the second rows")
         return parallel((self.improper._guarantee(plan.improper), descent), "index", "proper learner")
 

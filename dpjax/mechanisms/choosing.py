@@ -85,7 +85,10 @@ def choosing_guarantee(
     factor = epsilon / (1 if monotonic else 2)
     most = np.expm1(factor) if factor < 1 else np.inf
     return Guarantee(
-        epsilon, min(delta, float(most)), neighboring, what,
+        epsilon,
+        min(delta, float(most)),
+        neighboring,
+        what,
         why=f"at most {growth} new candidates of weight exp({factor:g}); the null one weighs growth / delta times that",
         source="Beimel, Nissim and Stemmer 2013, Section 3; constants derived",
-    )  # fmt: skip
+    )

@@ -31,9 +31,8 @@ def rate(
     require_relation(neighboring)
     if monotonic and neighboring is Neighboring.REPLACE_ONE:
         raise InputError(
-            "monotonic", "False under REPLACE_ONE", "True",
-            "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out",
-        )  # fmt: skip
+            "monotonic", "False under REPLACE_ONE", "True", "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out"
+        )
     return epsilon_of(epsilon) / (positive("sensitivity", sensitivity) * (1 if monotonic else 2))
 
 

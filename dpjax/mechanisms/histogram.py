@@ -240,19 +240,24 @@ def stability_histogram_guarantee(
     alpha, n = _printed(neighboring, alpha, n)
     least = math.floor(checks.probability("alpha", alpha) * checks.integer("n", n, 1) / 4) + 1
     return Guarantee(
-        epsilon, survival(epsilon / 2 * (alpha * n / 2 - least)), neighboring, f"{what} as printed",
+        epsilon,
+        survival(epsilon / 2 * (alpha * n / 2 - least)),
+        neighboring,
+        f"{what} as printed",
         why=f"printed for delta = {delta:g}; a count of {least} is released with this probability, one less never",
         source="Bun, Nissim and Stemmer, Algorithm 1",
-    )  # fmt: skip
+    )
 
 
 def _printed(neighboring: Neighboring, alpha, n) -> tuple:
     """alpha and n, which the printed thresholds require."""
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError(
-            "neighboring", "REPLACE_ONE for calibration='printed'", str(neighboring),
+            "neighboring",
+            "REPLACE_ONE for calibration='printed'",
+            str(neighboring),
             "the printed thresholds are multiples of n, which is public only under REPLACE_ONE",
-        )  # fmt: skip
+        )
     if alpha is None or n is None:
         raise InputError(
             "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds use both"

@@ -121,9 +121,14 @@ def laplace_mechanism_guarantee(
     """
     positive("sensitivity", sensitivity)
     return Guarantee(
-        checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity:g}, noise of that / epsilon",
-        rho=pure_rho(epsilon), source="Dwork and Roth 2014, Theorem 3.6",
-    )  # fmt: skip
+        checks.epsilon(epsilon),
+        0.0,
+        neighboring,
+        what,
+        why=f"L1 sensitivity {sensitivity:g}, noise of that / epsilon",
+        rho=pure_rho(epsilon),
+        source="Dwork and Roth 2014, Theorem 3.6",
+    )
 
 
 def discrete_laplace_mechanism_guarantee(
@@ -139,6 +144,12 @@ def discrete_laplace_mechanism_guarantee(
     """
     checks.integer("sensitivity", sensitivity, 1)
     return Guarantee(
-        checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity}, noise of that / epsilon",
-        rho=pure_rho(epsilon), source="Ghosh, Roughgarden and Sundararajan 2009, Section 2", contract="lattice",
-    )  # fmt: skip
+        checks.epsilon(epsilon),
+        0.0,
+        neighboring,
+        what,
+        why=f"L1 sensitivity {sensitivity}, noise of that / epsilon",
+        rho=pure_rho(epsilon),
+        source="Ghosh, Roughgarden and Sundararajan 2009, Section 2",
+        contract="lattice",
+    )

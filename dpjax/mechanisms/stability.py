@@ -134,9 +134,13 @@ def stability_guarantee(
         return Guarantee(checks.epsilon(epsilon), delta, neighboring, what, why=why, source=source)
     effective = spread * checks.epsilon(epsilon)
     return Guarantee(
-        effective, survival(-math.log(delta) - effective), neighboring, f"{what} as printed",
-        why=f"printed for ({epsilon:g}, {delta:g}), but the gap moves by {spread:g}, not 1", source=source,
-    )  # fmt: skip
+        effective,
+        survival(-math.log(delta) - effective),
+        neighboring,
+        f"{what} as printed",
+        why=f"printed for ({epsilon:g}, {delta:g}), but the gap moves by {spread:g}, not 1",
+        source=source,
+    )
 
 
 def survival(x: float) -> float:

@@ -59,10 +59,14 @@ def measure(matrix) -> Measured:
     all_maps = int(psi_littlestone_dimension(table, bipartitions).value)
     covers = tuple(int(zero_cover_bound(table, depth).value) for depth in range(all_maps + 2))
     return Measured(
-        k, int(littlestone_dimension(table).value), of_bits,
+        k,
+        int(littlestone_dimension(table).value),
+        of_bits,
         int(uniform_psi_littlestone_dimension(table, bits).value),
-        int(psi_littlestone_dimension(table, bits).value), all_maps, covers,
-    )  # fmt: skip
+        int(psi_littlestone_dimension(table, bits).value),
+        all_maps,
+        covers,
+    )
 
 
 def inequalities(found: Measured) -> list[Inequality]:
@@ -81,11 +85,13 @@ def inequalities(found: Measured) -> list[Inequality]:
         Inequality("proof of Theorem 3.4", "Psi^B <= 6 MLD ln(k + 1)", found.all_maps, top),
         *(
             Inequality("Theorem 5.6", "N(0, H, n) <= sum_{i <= MLD} C(n, i) k^i", size, sauer_bound(depth, d, k))
-            for depth, size in enumerate(found.covers) if depth >= d
+            for depth, size in enumerate(found.covers)
+            if depth >= d
         ),
         *(
             Inequality("Theorem 5.6", "that sum <= (e k n/MLD)^MLD", sauer_bound(n, d, k), (e * k * n / d) ** d)
-            for n in range(d, len(found.covers)) if d
+            for n in range(d, len(found.covers))
+            if d
         ),
         *(
             Inequality("Theorem 5.6", "N(0, H, n) <= (k + 1)^n for n < MLD", size, (k + 1) ** depth)
@@ -96,7 +102,7 @@ def inequalities(found: Measured) -> list[Inequality]:
             "Theorem 7.1, corrected", "MLD <= ceil(log2(k + 1)) max_i d_i", d, k.bit_length() * found.largest_bit
         ),
         Inequality("Theorem 7.1, printed", "MLD <= log2(k + 1) max_i d_i", d, log2(k + 1) * found.largest_bit),
-    ]  # fmt: skip
+    ]
 
 
 COUNTEREXAMPLE = np.array([[1, 0], [1, 1], [2, 0], [2, 2]])

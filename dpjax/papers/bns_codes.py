@@ -74,7 +74,7 @@ CASES = (
     Case("Independent KLN", Independent(KLN(POINTS), 1, "zcdp"), Tardos(2, SECURITY), 0.1, own=True),
     Case("GenericLearner", COUNTS, Tardos(2, SECURITY), 0.1, own=True),
     Case("PointLearner", PointLearner(POINTS), Tardos(2, SECURITY), 0.1, own=True),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -96,18 +96,26 @@ class Fractions:
 def _usual(concepts: Any) -> tuple[tuple[str, Any, Privacy], ...]:
     kln = Independent(KLN(concepts), 1, "zcdp")
     return (
-        ("ERM, not private", ERM(concepts), PRIVACY), (f"KLN, epsilon = {float(HUGE.epsilon):g}", kln, HUGE),
+        ("ERM, not private", ERM(concepts), PRIVACY),
+        (f"KLN, epsilon = {float(HUGE.epsilon):g}", kln, HUGE),
         ("KLN, epsilon = 1", kln, PRIVACY),
-    )  # fmt: skip
+    )
 
 
 FRACTIONS = (
-    Fractions("Tardos, $k = 1024$", _tardos, 1024, (2, 4, 5, 6, 7, 8, 11, 16, 32), (
-        *_usual(POINTS), ("GenericLearner, epsilon = 1", COUNTS, PRIVACY),
-        ("PointLearner, epsilon = 1", PointLearner(POINTS), PRIVACY),
-    )),
+    Fractions(
+        "Tardos, $k = 1024$",
+        _tardos,
+        1024,
+        (2, 4, 5, 6, 7, 8, 11, 16, 32),
+        (
+            *_usual(POINTS),
+            ("GenericLearner, epsilon = 1", COUNTS, PRIVACY),
+            ("PointLearner, epsilon = 1", PointLearner(POINTS), PRIVACY),
+        ),
+    ),
     Fractions("Boneh-Shaw, $k = 512$", _short, 512, (2, 4, 8, 16, 28, 32, 36, 40, 48), _usual(THRESHOLDS)),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -126,13 +134,19 @@ def _of_tardos(n: int) -> float:
 
 SWEEPS = (
     Sweep("Tardos, ERM", 1 / 2, Crossing(_tardos, ERM(POINTS), lambda n: 0, _of_tardos), (3, 4, 6, 8, 11, 15, 20)),
-    Sweep("Boneh-Shaw, slow", 1 / 3, Crossing(
-        _short, slow, lambda n: n - 1, lambda n: (n + 1) * n * n * math.log(n / SECURITY)
-    ), (3, 4, 5, 6, 8, 10, 12)),
-    Sweep("Boneh-Shaw, ERM", 1, Crossing(
-        _short, ERM(THRESHOLDS), lambda n: n // 2, lambda n: (n + 1) * 2 * math.log(n / SECURITY)
-    ), (4, 8, 16, 32, 48)),
-)  # fmt: skip
+    Sweep(
+        "Boneh-Shaw, slow",
+        1 / 3,
+        Crossing(_short, slow, lambda n: n - 1, lambda n: (n + 1) * n * n * math.log(n / SECURITY)),
+        (3, 4, 5, 6, 8, 10, 12),
+    ),
+    Sweep(
+        "Boneh-Shaw, ERM",
+        1,
+        Crossing(_short, ERM(THRESHOLDS), lambda n: n // 2, lambda n: (n + 1) * 2 * math.log(n / SECURITY)),
+        (4, 8, 16, 32, 48),
+    ),
+)
 
 
 def crossings(codebooks: int, seed: int) -> Iterator[tuple[Sweep, Brackets]]:

@@ -46,9 +46,14 @@ class Stability:
 
 
 def stability(
-    lists: Lists, task: Task, accuracy: Accuracy, rows: int | None = None, trials: int = 2000, seed: int = 0,
+    lists: Lists,
+    task: Task,
+    accuracy: Accuracy,
+    rows: int | None = None,
+    trials: int = 2000,
+    seed: int = 0,
     confidence: float = 0.99,
-) -> Stability:  # fmt: skip
+) -> Stability:
     """Measures lists on one distribution and one target, noiseless.
 
     The function is chosen on the first half of the trials, and its probability is estimated on the second, so the
@@ -78,9 +83,18 @@ def stability(
     hits, lengths = sum(name in listed for listed in sets[half:]), [len(listed) for listed in sets]
     low, high = (float(end) for end in clopper_pearson(hits, trials - half, confidence))
     return Stability(
-        n, name, hits, trials - half, low, high, _error(drawn, name), len(set().union(*sets)), float(np.mean(lengths)),
-        max(lengths), lengths.count(0),
-    )  # fmt: skip
+        n,
+        name,
+        hits,
+        trials - half,
+        low,
+        high,
+        _error(drawn, name),
+        len(set().union(*sets)),
+        float(np.mean(lengths)),
+        max(lengths),
+        lengths.count(0),
+    )
 
 
 @lru_cache(32)

@@ -27,9 +27,13 @@ _SIGN = re.compile(r"\s+([-+*>]|#+)(?=\s)")
 
 
 def options(
-    text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None, files: Sequence[str] = (),
+    text: str | None,
+    seed: int,
+    trials: int,
+    arguments: Sequence[str] | None = None,
+    files: Sequence[str] = (),
     flags: Mapping[str, str] = MappingProxyType({}),
-) -> argparse.Namespace:  # fmt: skip
+) -> argparse.Namespace:
     """--out (a folder, by default docs/gallery), --seed, --trials and --store of a script with description ``text``.
 
     files: further options, each a file path, None by default. flags: further options without a value, with their help.

@@ -53,9 +53,17 @@ class Represented:
 
 
 def represents(
-    representation: Representation, near: float, failure: float, *, distributions: Any = None, targets: Any = None,
-    exact: bool | None = None, trials: int = 4096, seed: int = 0, confidence: float = 0.999,
-) -> Represented:  # fmt: skip
+    representation: Representation,
+    near: float,
+    failure: float,
+    *,
+    distributions: Any = None,
+    targets: Any = None,
+    exact: bool | None = None,
+    trials: int = 4096,
+    seed: int = 0,
+    confidence: float = 0.999,
+) -> Represented:
     """The least probability, over concepts and distributions, that a family has a member of error at most ``near``.
 
     Args:
@@ -122,8 +130,9 @@ def hard_distributions(domain: Any, rows: int = _ROWS) -> list[list[tuple[int, i
             count >= parts
         )
     if count > 4:
-        laws += [[(some[i], rows * 3 // 4), *((some[(i + j) % count], rows // 12) for j in (1, 2, 3))]
-                  for i in range(count)]  # fmt: skip
+        laws += [
+            [(some[i], rows * 3 // 4), *((some[(i + j) % count], rows // 12) for j in (1, 2, 3))] for i in range(count)
+        ]
     least, more = divmod(rows, count)
     laws.append([(element, least + (place < more)) for place, element in enumerate(some)])
     return laws

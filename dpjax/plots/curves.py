@@ -25,9 +25,11 @@ _MOST = 4
 
 
 def plot_curve(
-    result: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg", "pdf"),
+    result: Mapping[str, Any],
+    path_without_suffix: str | Path,
+    formats: str | Sequence[str] = ("png", "svg", "pdf"),
     **how: Any,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draws a result and writes one file per format; returns their paths.
 
     Above: success probability against n with simultaneous bands, one panel per (k, epsilon), at most 8. Below: n*
@@ -163,15 +165,23 @@ def _below(shown: Shown, panels: Sequence[sample_size.Panel]) -> Iterator[Block]
     columns = -(-len(panels) // -(-len(panels) // columns))
     while True:
         room = page.width / columns - 4 * sheet.MARGIN
-        legends = [sheet.legend(page, room, *panel.legend, title=sample_size.LEGEND, most=2, handle=_handle(page))
-                   if panel.legend[1] else None for panel in panels]  # fmt: skip
+        legends = [
+            sheet.legend(page, room, *panel.legend, title=sample_size.LEGEND, most=2, handle=_handle(page))
+            if panel.legend[1]
+            else None
+            for panel in panels
+        ]
         if columns == 1 or all(legend.width <= room for legend in legends if legend):
             break
         columns -= 1
     inches = page.width / columns
     for first in range(0, len(panels), columns):
-        yield _row(panels[first : first + columns], columns, min(3.1, max(1.8, 0.2 + 4 * page.em + 0.45 * inches)),
-                   sheet.ticks(page, inches))  # fmt: skip
+        yield _row(
+            panels[first : first + columns],
+            columns,
+            min(3.1, max(1.8, 0.2 + 4 * page.em + 0.45 * inches)),
+            sheet.ticks(page, inches),
+        )
         if any(row := legends[first : first + columns]):
             yield sheet.legends(page, row, columns, space=0.8 * page.em)
 
@@ -239,12 +249,31 @@ def _marks(shown: Shown, drawn: AbstractSet[str]) -> tuple[list[Artist], list[st
         handles.append(Line2D([], [], color=grey, linewidth=0.2 * page.size, marker="|", markersize=0.7 * page.size))
         names.append(f"bracket of {N_STAR}")
     if "theorem" in drawn:
-        handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, marker="o", markersize=page.marker,
-                              markerfacecolor=page.colors["paper"]))  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=grey,
+                linewidth=0.08 * page.size,
+                marker="o",
+                markersize=page.marker,
+                markerfacecolor=page.colors["paper"],
+            )
+        )
         names.append("theorem's $n$ (hollow)")
     if "below" in drawn:
-        handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.26 * page.marker, marker="_",
-                              markersize=1.2 * page.marker, markeredgewidth=0.3 * page.marker))  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=grey,
+                linestyle=":",
+                linewidth=0.26 * page.marker,
+                marker="_",
+                markersize=1.2 * page.marker,
+                markeredgewidth=0.3 * page.marker,
+            )
+        )
         names.append("no private learner below (dotted)")
     return handles, names
 

@@ -81,9 +81,12 @@ def check_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def save(
-    draw: Callable[[], tuple[Figure, str]], base: str | Path, formats: str | Sequence[str], about: Mapping[str, Any],
+    draw: Callable[[], tuple[Figure, str]],
+    base: str | Path,
+    formats: str | Sequence[str],
+    about: Mapping[str, Any],
     page: Page = SCREEN,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draws a figure in a page's style and writes one file per format, ``base`` with its suffix; returns the paths.
 
     draw: returns the figure and its title. about: entries that are functions are called when the files are written.
@@ -112,9 +115,11 @@ def save(
             replace_file(path, data)
         except InputError as error:
             raise InputError(
-                "figure", "a place where the figure can be written", error.given,
+                "figure",
+                "a place where the figure can be written",
+                error.given,
                 "choose another directory, correct its permissions, or make room",
-            ) from error  # fmt: skip
+            ) from error
     return list(files)
 
 
@@ -141,9 +146,11 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
         raise InputError("figure", "a png, svg or pdf file that dpjax wrote", message, "check the path") from error
     except (ValueError, LookupError, TypeError, AttributeError, StopIteration, ET.ParseError) as error:
         raise InputError(
-            "figure", "a png, svg or pdf file that dpjax wrote", f"{path}: {error or type(error).__name__}",
+            "figure",
+            "a png, svg or pdf file that dpjax wrote",
+            f"{path}: {error or type(error).__name__}",
             "give the path of a figure as it was written; other programs drop its metadata when they save it",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _canonical(about: Mapping[str, Any]) -> str:
@@ -152,9 +159,11 @@ def _canonical(about: Mapping[str, Any]) -> str:
         return json.dumps(about, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise InputError(
-            "result", "a configuration of JSON values", str(error), "use None, bools, finite numbers, strings, "
-            "lists, and mappings with str keys",
-        ) from error  # fmt: skip
+            "result",
+            "a configuration of JSON values",
+            str(error),
+            "use None, bools, finite numbers, strings, lists, and mappings with str keys",
+        ) from error
 
 
 def _pdf_keywords(data: bytes) -> str:

@@ -20,9 +20,11 @@ _WIDTH, _LONG = 4.6, 24  # inches, and characters of an outcome's name
 
 
 def plot_laws(
-    report: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg"),
+    report: Mapping[str, Any],
+    path_without_suffix: str | Path,
+    formats: str | Sequence[str] = ("png", "svg"),
     **look: Any,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draws the ``laws`` of an audit's report (`dpjax.audit.Report.to_dict`); returns the paths, one per format.
 
     The event that distinguishes the two databases is shaded. The metadata contain the report without its curve. look:
@@ -32,8 +34,9 @@ def plot_laws(
     page = Page.of(**look)
     page = page if page.fixed else replace(page, width=_WIDTH)
     about = {name: part for name, part in report.items() if name != "curve"}
-    return save(lambda: (_figure(report, page), f"Outputs of {report['target']}"), path_without_suffix, formats, about,
-                page)  # fmt: skip
+    return save(
+        lambda: (_figure(report, page), f"Outputs of {report['target']}"), path_without_suffix, formats, about, page
+    )
 
 
 def _figure(report: Mapping[str, Any], page: Page) -> Figure:
@@ -45,10 +48,14 @@ def _figure(report: Mapping[str, Any], page: Page) -> Figure:
     runs = "probability" if exact else "fraction of training runs"
     legend = sheet.legend(page, page.width - 2 * sheet.MARGIN, handles, ["database", "neighbor", "event"])
     what = f"{report['target']}: {report['verdict']}".replace("$", r"\$")
-    return sheet.compose(page, [
-        sheet.text(page, what, size=page.size, space=0.4 * page.em), sheet.legends(page, [legend], 1, 0.4 * page.em),
-        Block(max(2.0, 0.7 * page.width), lambda part: _draw(part.subplots(), report["laws"], colors, runs)),
-    ])  # fmt: skip
+    return sheet.compose(
+        page,
+        [
+            sheet.text(page, what, size=page.size, space=0.4 * page.em),
+            sheet.legends(page, [legend], 1, 0.4 * page.em),
+            Block(max(2.0, 0.7 * page.width), lambda part: _draw(part.subplots(), report["laws"], colors, runs)),
+        ],
+    )
 
 
 def _draw(axes: Axes, laws: Mapping[str, Any], colors: Sequence[Any], runs: str) -> None:

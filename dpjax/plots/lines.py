@@ -55,9 +55,14 @@ class Panel:
 
 
 def plot_lines(
-    panels: Sequence[Panel], base: str | Path, about: Mapping[str, Any], title: str, caption: str = "",
-    formats: str | Sequence[str] = ("png", "svg"), **look: Any,
-) -> list[Path]:  # fmt: skip
+    panels: Sequence[Panel],
+    base: str | Path,
+    about: Mapping[str, Any],
+    title: str,
+    caption: str = "",
+    formats: str | Sequence[str] = ("png", "svg"),
+    **look: Any,
+) -> list[Path]:
     """Draws panels in rows and writes one file per format, ``base`` with its suffix; returns their paths.
 
     about: JSON-ready origin of the numbers, for the files' metadata, see `files.read_metadata`. title: drawn on a
@@ -84,15 +89,21 @@ def _check(line: Line, log: str) -> None:
     positive = [*(line.x if "x" in log else ()), *(line.y if "y" in log else ())]
     if not right or min(positive, default=1) <= 0:
         raise InputError(
-            f"line {line.label!r}", "finite columns of one length, positive on a logarithmic axis",
-            f"x {list(line.x)[:6]}, y {list(line.y)[:6]}", "leave out the points without a number",
-        )  # fmt: skip
+            f"line {line.label!r}",
+            "finite columns of one length, positive on a logarithmic axis",
+            f"x {list(line.x)[:6]}, y {list(line.y)[:6]}",
+            "leave out the points without a number",
+        )
     checks.choice("kind", line.kind, ("measured", "theorem", "formula"))
 
 
 def _figure(panels: Sequence[Panel], columns: int, title: str, caption: str, page: Page) -> Figure:
-    looks = styles(dict.fromkeys(line.name for panel in panels for line in panel.lines), dark=page.dark,
-                   size=page.marker, paper=page.colors["paper"])  # fmt: skip
+    looks = styles(
+        dict.fromkeys(line.name for panel in panels for line in panel.lines),
+        dark=page.dark,
+        size=page.marker,
+        paper=page.colors["paper"],
+    )
     blocks: list[Block] = []
     if title and not page.fixed:
         blocks.append(sheet.text(page, typeset(title), size=1.2 * page.size, weight="bold", space=0.5 * page.em))

@@ -52,8 +52,12 @@ class Options:
         values["scale"] = AXES | values.get("scale", {})
         for name, (low, _) in values.get("limits", {}).items():
             if values["scale"][name] == "log" and low <= 0:
-                raise InputError(f"limits[{name!r}]", "positive ends on a logarithmic axis", f"{low:g}",
-                                 "choose positive ends, or the scale linear")  # fmt: skip
+                raise InputError(
+                    f"limits[{name!r}]",
+                    "positive ends on a logarithmic axis",
+                    f"{low:g}",
+                    "choose positive ends, or the scale linear",
+                )
         return Options(page, **values)
 
 
@@ -107,9 +111,13 @@ def _caption(value: Any) -> bool:
 
 
 _CHECKS: dict[str, Any] = {
-    "lines": _names("lines"), "panels": _names("panels", PANELS), "styles": check_styles,
+    "lines": _names("lines"),
+    "panels": _names("panels", PANELS),
+    "styles": check_styles,
     "k": lambda values: tuple(checks.integer("k", value, 1) for value in _several("k", values)),
     "epsilon": lambda values: tuple(checks.epsilon(value) for value in _several("epsilon", values)),
     "scale": lambda values: _axes("scale", values, _scale),
-    "limits": lambda values: _axes("limits", values, _limits), "title": _title, "caption": _caption,
-}  # fmt: skip
+    "limits": lambda values: _axes("limits", values, _limits),
+    "title": _title,
+    "caption": _caption,
+}

@@ -37,9 +37,12 @@ class Page:
 
     @staticmethod
     def of(
-        width: str | float = "screen", font: str = "sans", size: float | None = None, dark: bool = False,
+        width: str | float = "screen",
+        font: str = "sans",
+        size: float | None = None,
+        dark: bool = False,
         dpi: int | None = None,
-    ) -> "Page":  # fmt: skip
+    ) -> "Page":
         """A page from user arguments, validated.
 
         Args:
@@ -56,9 +59,11 @@ class Page:
         most = inches * 72 / _LEAST_EMS
         if not 4 <= points <= min(40, most):
             raise InputError(
-                "size", f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches", f"{size!r}",
+                "size",
+                f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches",
+                f"{size!r}",
                 "choose a smaller font or a wider figure",
-            )  # fmt: skip
+            )
         checks.instance("dark", dark, bool, "give True or False")
         pixels = (200 if screen else 300) if dpi is None else checks.integer("dpi", dpi, 50, 1200)
         return Page(inches, font, points, dark, pixels, not screen)
@@ -92,19 +97,46 @@ class Page:
         """The style of a figure on this page as rcParams; others have matplotlib's defaults."""
         ink, grey, paper, thin = (self.colors["ink"], self.colors["grey"], self.colors["paper"], self.size / 9)
         return {
-            **self._letters(), "font.size": self.size, "axes.titlesize": self.size, "axes.labelsize": self.size,
-            "xtick.labelsize": self.small, "ytick.labelsize": self.small, "legend.fontsize": self.small,
-            "legend.title_fontsize": self.small, "legend.frameon": False, "axes.spines.top": False,
-            "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": self.colors["grid"],
-            "grid.linewidth": 0.6 * thin, "axes.edgecolor": grey, "axes.linewidth": 0.7 * thin, "xtick.color": grey,
-            "ytick.color": grey, "xtick.labelcolor": ink, "ytick.labelcolor": ink, "text.color": ink,
-            "axes.labelcolor": ink, "axes.titlecolor": ink, "axes.facecolor": paper, "figure.facecolor": paper,
-            "savefig.facecolor": paper, "lines.linewidth": 1.4 * thin, "lines.scale_dashes": True,
-            "xtick.major.size": 0.35 * self.size, "ytick.major.size": 0.35 * self.size,
-            "xtick.major.width": 0.7 * thin, "ytick.major.width": 0.7 * thin, "axes.titlepad": 0.45 * self.size,
-            "axes.labelpad": 0.35 * self.size, "text.hinting": "no_hinting",
-            "svg.hashsalt": "dpjax", "svg.fonttype": "none", "pdf.fonttype": 42,
-        }  # fmt: skip
+            **self._letters(),
+            "font.size": self.size,
+            "axes.titlesize": self.size,
+            "axes.labelsize": self.size,
+            "xtick.labelsize": self.small,
+            "ytick.labelsize": self.small,
+            "legend.fontsize": self.small,
+            "legend.title_fontsize": self.small,
+            "legend.frameon": False,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": self.colors["grid"],
+            "grid.linewidth": 0.6 * thin,
+            "axes.edgecolor": grey,
+            "axes.linewidth": 0.7 * thin,
+            "xtick.color": grey,
+            "ytick.color": grey,
+            "xtick.labelcolor": ink,
+            "ytick.labelcolor": ink,
+            "text.color": ink,
+            "axes.labelcolor": ink,
+            "axes.titlecolor": ink,
+            "axes.facecolor": paper,
+            "figure.facecolor": paper,
+            "savefig.facecolor": paper,
+            "lines.linewidth": 1.4 * thin,
+            "lines.scale_dashes": True,
+            "xtick.major.size": 0.35 * self.size,
+            "ytick.major.size": 0.35 * self.size,
+            "xtick.major.width": 0.7 * thin,
+            "ytick.major.width": 0.7 * thin,
+            "axes.titlepad": 0.45 * self.size,
+            "axes.labelpad": 0.35 * self.size,
+            "text.hinting": "no_hinting",
+            "svg.hashsalt": "dpjax",
+            "svg.fonttype": "none",
+            "pdf.fonttype": 42,
+        }
 
     def _letters(self) -> dict[str, Any]:
         if self.font in FONTS:
@@ -124,9 +156,11 @@ def _inches(width: Any) -> float:
     inches = checks.number("width", width)
     if not _LEAST_WIDTH <= inches <= _MOST_WIDTH:
         raise InputError(
-            "width", f"one of {', '.join(WIDTHS)}, or inches in [{_LEAST_WIDTH:g}, {_MOST_WIDTH:g}]", repr(width),
+            "width",
+            f"one of {', '.join(WIDTHS)}, or inches in [{_LEAST_WIDTH:g}, {_MOST_WIDTH:g}]",
+            repr(width),
             "choose for example column",
-        )  # fmt: skip
+        )
     return inches
 
 
@@ -136,6 +170,8 @@ def _font(font: Any) -> None:
     if font not in known:
         near = difflib.get_close_matches(str(font), known, n=3, cutoff=0.4)
         raise InputError(
-            "font", "sans, serif, or an installed family", repr(font),
+            "font",
+            "sans, serif, or an installed family",
+            repr(font),
             f"did you mean {' or '.join(near)}?" if near else "choose for example serif",
-        )  # fmt: skip
+        )

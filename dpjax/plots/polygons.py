@@ -33,10 +33,18 @@ _LEARNED, _TRUE, _ROWS, _ROUND = "#8ccbee", "#d0382d", {True: "#003b80", False: 
 
 
 def plot_polygon(
-    learned: Concept, sample: Sample, base: str | Path, about: Mapping[str, Any], title: str, caption: str = "", *,
-    truth: Concept | Geometry | None = None, box: Box | None = None, formats: str | Sequence[str] = ("png", "svg"),
+    learned: Concept,
+    sample: Sample,
+    base: str | Path,
+    about: Mapping[str, Any],
+    title: str,
+    caption: str = "",
+    *,
+    truth: Concept | Geometry | None = None,
+    box: Box | None = None,
+    formats: str | Sequence[str] = ("png", "svg"),
     **look: Any,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draws a polygon or a union of one concept and writes one file per format; returns their paths.
 
     learned: a class and a concept of it. sample: the training sample, of which 3000 rows are shown. truth: another
@@ -67,8 +75,9 @@ def plot_polygon(
 
 
 def _legend(target: bool) -> tuple[list[Artist], list[str]]:
-    rows: list[Artist] = [Line2D([], [], linestyle="", marker="o", color=_ROWS[label], markersize=5)
-                          for label in (True, False)]  # fmt: skip
+    rows: list[Artist] = [
+        Line2D([], [], linestyle="", marker="o", color=_ROWS[label], markersize=5) for label in (True, False)
+    ]
     handles = [Patch(color=_LEARNED, alpha=0.55, linewidth=0), *rows]
     names = ["learned", "rows labeled 1", "rows labeled 0"]
     if target:
@@ -101,8 +110,16 @@ def _draw(
             across_to, up_to = (1 - share) * ends[0] + share * ends[1]
         else:
             across_to, up_to = np.mean(ends[:-1], axis=0)
-        axes.text(across_to, up_to, str(number), fontsize=points, ha="center", va="center", zorder=5,
-                  bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _ROUND})  # fmt: skip
+        axes.text(
+            across_to,
+            up_to,
+            str(number),
+            fontsize=points,
+            ha="center",
+            va="center",
+            zorder=5,
+            bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _ROUND},
+        )
     if truth is not None:
         if isinstance(truth, tuple):
             axes.contour(across, up, _region(truth, grid), levels=[0.5], colors=[_TRUE], linewidths=1.8, zorder=4)

@@ -20,9 +20,11 @@ _WIDTH = 4.6
 
 
 def plot_privacy(
-    report: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg"),
+    report: Mapping[str, Any],
+    path_without_suffix: str | Path,
+    formats: str | Sequence[str] = ("png", "svg"),
     **look: Any,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draws the ``curve`` of an audit's report (`dpjax.audit.Report.to_dict`); returns the paths, one per format.
 
     The metadata contain the report without its curve. look: width, font, size, dark, dpi of `Page.of`; on a screen the
@@ -38,18 +40,25 @@ def plot_privacy(
 
 def _figure(report: Mapping[str, Any], page: Page) -> Figure:
     exact = report["confidence"] == 1
-    measured, claimed = styles(["found", "claimed"], {"claimed": {"marker": "X"}}, dark=page.dark, size=page.marker,
-                            paper=page.colors["paper"]).values()  # fmt: skip
+    measured, claimed = styles(
+        ["found", "claimed"], {"claimed": {"marker": "X"}}, dark=page.dark, size=page.marker, paper=page.colors["paper"]
+    ).values()
     curve, point = measured.line() | ({"marker": ""} if exact else {}), claimed.line(1.8) | {"linestyle": ""}
     handles = [Line2D([], [], **curve), Line2D([], [], **point)]
-    names = ["exact, on the worst neighbors" if exact else f"certified at confidence {report['confidence']:g}",
-             "claimed"]  # fmt: skip
+    names = [
+        "exact, on the worst neighbors" if exact else f"certified at confidence {report['confidence']:g}",
+        "claimed",
+    ]
     legend = sheet.legend(page, page.width - 2 * sheet.MARGIN, handles, names)
     what = f"{report['target']} ({report['calibration']}): {report['verdict']}".replace("$", r"\$")
-    return sheet.compose(page, [
-        sheet.text(page, what, size=page.size, space=0.4 * page.em), sheet.legends(page, [legend], 1, 0.4 * page.em),
-        Block(max(1.8, 0.6 * page.width), lambda part: _draw(part.subplots(), report, curve, point)),
-    ])  # fmt: skip
+    return sheet.compose(
+        page,
+        [
+            sheet.text(page, what, size=page.size, space=0.4 * page.em),
+            sheet.legends(page, [legend], 1, 0.4 * page.em),
+            Block(max(1.8, 0.6 * page.width), lambda part: _draw(part.subplots(), report, curve, point)),
+        ],
+    )
 
 
 def _draw(axes: Axes, report: Mapping[str, Any], line: Mapping[str, Any], point: Mapping[str, Any]) -> None:
@@ -63,5 +72,12 @@ def _draw(axes: Axes, report: Mapping[str, Any], line: Mapping[str, Any], point:
     axes.set_xlim(0, max(curve[-1][0], claim["epsilon"]))
     axes.plot(claim["epsilon"], max(claim["delta"], lowest), **point, zorder=3, clip_on=False)
     if claim["delta"] < lowest:
-        axes.annotate(f"{claim['delta']:g}", (claim["epsilon"], lowest), (0, 4), textcoords="offset points",
-                      ha="center", va="bottom", annotation_clip=False)  # fmt: skip
+        axes.annotate(
+            f"{claim['delta']:g}",
+            (claim["epsilon"], lowest),
+            (0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            annotation_clip=False,
+        )

@@ -143,9 +143,16 @@ def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
         if low is not None and high is not None and low > high:
             raise InputError(f"{record.where}.n_low", f"at most n_high = {high}", str(low), "swap the two")
         bracket = Bracket(
-            record.learner(), record.integer("k", 1), record.setting(), low, high, theorem,
-            record.number_or_none("confidence"), record.integer_or_none("below"), record.kind(),
-        )  # fmt: skip
+            record.learner(),
+            record.integer("k", 1),
+            record.setting(),
+            low,
+            high,
+            theorem,
+            record.number_or_none("confidence"),
+            record.integer_or_none("below"),
+            record.kind(),
+        )
         if (low, high, theorem) != (None, None, None) and not record.values.get("gamma"):  # of earlier versions
             brackets.append(bracket)
     return brackets
@@ -155,12 +162,14 @@ def read_slopes(result: Mapping[str, Any]) -> list[Slope]:
     """The fitted exponents."""
     return [
         Slope(
-            record.learner(), record.number("epsilon"), record.number("slope"),
+            record.learner(),
+            record.number("epsilon"),
+            record.number("slope"),
             *(record.number_or_none(name) for name in ("low", "high", "claimed")),
         )
         for record in _records(result, "exponents")
         if record.values.get("slope") is not None
-    ]  # fmt: skip
+    ]
 
 
 def _records(result: Mapping[str, Any], name: str) -> list[_Record]:

@@ -50,8 +50,11 @@ def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
             names = names[:1]
     for name in names:
         if name == "epsilon":
-            k = max(ks, key=lambda k: (len({(b.learner, b.setting.epsilon) for b in shown.brackets if b.k == k}), k),
-                    default=0)  # fmt: skip
+            k = max(
+                ks,
+                key=lambda k: (len({(b.learner, b.setting.epsilon) for b in shown.brackets if b.k == k}), k),
+                default=0,
+            )
             if len(ks) > 1:
                 notes.append(rf"{N_STAR} against $\varepsilon$: $k = {k}$, one of {len(ks)} values.")
             group = [_against_epsilon(shown, k)] if ks else []
@@ -66,8 +69,9 @@ def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
             group = []
         if not group and (name != "curves" or not shown.panels):
             data = {"curves": "success curves", "slack": "n* and a theorem's number"}.get(name, "n*")
-            raise InputError("panels", "panels with data", f"{name}, without {data}",
-                             "leave it out, or measure that first")  # fmt: skip
+            raise InputError(
+                "panels", "panels with data", f"{name}, without {data}", "leave it out, or measure that first"
+            )
         drawn += group
     return drawn, notes
 
@@ -111,9 +115,14 @@ _BY_K = {"k": (f"{N_STAR} against $k$", _against_k), "slack": ("Slack", _slack)}
 
 
 def _lines(
-    axes: Axes, shown: Shown, brackets: Sequence[Any], along: str, where: Sequence[float], ticks: int,
+    axes: Axes,
+    shown: Shown,
+    brackets: Sequence[Any],
+    along: str,
+    where: Sequence[float],
+    ticks: int,
     up: str = "n_star",
-) -> None:  # fmt: skip
+) -> None:
     """Each learner as bars with markers, theorems as hollow markers and lower bounds as dots, at the x positions
     ``where``."""
     options = shown.options
@@ -159,11 +168,19 @@ def _interval(axes: Axes, x: float, low: float | None, high: float | None, look:
             axes.plot(x, end, marker="_", markersize=1.2 * look.size, markeredgewidth=0.24 * look.size, **line)
     if (low is None) != (high is None):
         axes.annotate(
-            "", xy=(x, low or high), xytext=(0, (3 if high is None else -3) * look.size), textcoords="offset points",
-            arrowprops={"arrowstyle": "<|-", "color": look.color, "linewidth": 0.24 * look.size, "shrinkA": 0,
-                        "shrinkB": 0},
+            "",
+            xy=(x, low or high),
+            xytext=(0, (3 if high is None else -3) * look.size),
+            textcoords="offset points",
+            arrowprops={
+                "arrowstyle": "<|-",
+                "color": look.color,
+                "linewidth": 0.24 * look.size,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
             annotation_clip=True,
-        )  # fmt: skip
+        )
 
 
 def _seen(shown: Shown, brackets: Sequence[Any], along: str, up: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -58,8 +58,12 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     records = [r for r in records if r.learner in names and r.k in (options.k or (r.k,))]
     records = [r for r in records if r.setting.epsilon in (options.epsilon or (r.setting.epsilon,))]
     if not records:
-        raise InputError("lines", "lines that are measured at the chosen k and epsilon", ", ".join(names),
-                         "choose other values, or more of them")  # fmt: skip
+        raise InputError(
+            "lines",
+            "lines that are measured at the chosen k and epsilon",
+            ", ".join(names),
+            "choose other values, or more of them",
+        )
     goals = Counter((r.setting.alpha, r.setting.beta) for r in records)
     alpha, beta = _most_common(goals)
     if len(goals) > 1:
@@ -72,8 +76,9 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     looks = {name: style for name, style in options.styles.items() if name in known}
     for name in options.styles:
         checks.choice("styles", name, names)
-    learners = styles([name for name in names if name in known], looks, dark=options.page.dark, size=size,
-                      paper=colors["paper"])  # fmt: skip
+    learners = styles(
+        [name for name in names if name in known], looks, dark=options.page.dark, size=size, paper=colors["paper"]
+    )
     deltas = {}
     for name in learners:
         counted = Counter(r.setting.delta for r in records if r.learner == name)
@@ -96,8 +101,20 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     brackets = [r for r in kept if isinstance(r, Bracket)]
     values = {r.setting.epsilon for r in kept}
     slopes = [s for s in read_slopes(result) if s.learner in deltas and s.epsilon in values]
-    return Shown(tuple(points), tuple(brackets), tuple(slopes if options.k is None else ()), learners, alpha, beta,
-                 deltas, kinds, panels, columns, tuple(notes), options)  # fmt: skip
+    return Shown(
+        tuple(points),
+        tuple(brackets),
+        tuple(slopes if options.k is None else ()),
+        learners,
+        alpha,
+        beta,
+        deltas,
+        kinds,
+        panels,
+        columns,
+        tuple(notes),
+        options,
+    )
 
 
 def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tuple[str, ...]:

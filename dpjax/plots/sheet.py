@@ -54,15 +54,30 @@ class Legend:
             artist: alone for artist in self.handles if isinstance(artist, Line2D) and _is_points(artist)
         }
         return part.legend(
-            self.handles, self.names, ncols=self.columns, borderpad=0, borderaxespad=0, handlelength=self.handle,
-            numpoints=2, handletextpad=0.7, columnspacing=1.6, labelspacing=0.35, **how, **where,
-        )  # fmt: skip
+            self.handles,
+            self.names,
+            ncols=self.columns,
+            borderpad=0,
+            borderaxespad=0,
+            handlelength=self.handle,
+            numpoints=2,
+            handletextpad=0.7,
+            columnspacing=1.6,
+            labelspacing=0.35,
+            **how,
+            **where,
+        )
 
 
 def legend(
-    page: Page, inches: float, handles: Sequence[Artist], names: Sequence[str], title: str = "", most: int = 4,
+    page: Page,
+    inches: float,
+    handles: Sequence[Artist],
+    names: Sequence[str],
+    title: str = "",
+    most: int = 4,
     handle: float = 4.2,
-) -> Legend:  # fmt: skip
+) -> Legend:
     """A legend in as many columns, up to ``most``, as fit into a width; longer texts are wrapped."""
     room = inches - (handle + 1) * page.small / 72
     lines = ["\n".join(wrapped(name, room, page, page.small)) for name in names]

@@ -22,10 +22,18 @@ LIGHT = ("#393897", "#d99c72", "#5a8108", "#4a1230", "#f6659a", "#2f86ed", "#935
 DARK = ("#a6b0fd", "#dff7a6", "#c44465", "#90e2b9", "#e5936e", "#a58a25", "#e1c05b", "#0df7fd", "#6279d6", "#a691ba")
 MARKERS = ("o", "s", "^", "D", "v", "p", ">", "*", "P", "<", "X", "d", "h")
 DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (9, 2)), (0, (2.5, 1.5)),
-    (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5)), (0, (1.2, 2.6)), (0, (9, 1.5, 2.5, 1.5)), (0, (2.5, 1.5, 1.2, 1.5)),
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.2, 1.2)),
+    (0, (5, 1.5, 1.2, 1.5)),
+    (0, (9, 2)),
+    (0, (2.5, 1.5)),
+    (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5)),
+    (0, (1.2, 2.6)),
+    (0, (9, 1.5, 2.5, 1.5)),
+    (0, (2.5, 1.5, 1.2, 1.5)),
     (0, (4, 3)),
-)  # fmt: skip
+)
 FIELDS = ("color", "marker", "dashes", "label")
 _NAMED = {"solid": "-", "dashed": "--", "dotted": ":", "dashdot": "-."}
 _SIZES = {"*": 1.4, "P": 1.1, "X": 1.1, "d": 1.15, "D": 0.9, "s": 0.95}
@@ -53,29 +61,45 @@ class Style:
     def line(self, scale: float = 1.0) -> dict[str, Any]:
         """Keyword arguments of a line with filled markers, for measurements."""
         return {
-            "color": self.color, "linestyle": self.dashes, "marker": self.marker, "markersize": self._points * scale,
-            "markeredgecolor": self.paper, "markeredgewidth": 0.06 * self.size,
-        }  # fmt: skip
+            "color": self.color,
+            "linestyle": self.dashes,
+            "marker": self.marker,
+            "markersize": self._points * scale,
+            "markeredgecolor": self.paper,
+            "markeredgewidth": 0.06 * self.size,
+        }
 
     def hollow(self, scale: float = 1.0) -> dict[str, Any]:
         """Keyword arguments of a thin line with hollow markers, for theorems."""
         return {
-            "color": self.color, "linestyle": "-", "linewidth": 0.12 * self.size, "marker": self.marker,
-            "markersize": self._points * scale, "markerfacecolor": self.paper, "markeredgewidth": 0.18 * self.size,
-        }  # fmt: skip
+            "color": self.color,
+            "linestyle": "-",
+            "linewidth": 0.12 * self.size,
+            "marker": self.marker,
+            "markersize": self._points * scale,
+            "markerfacecolor": self.paper,
+            "markeredgewidth": 0.18 * self.size,
+        }
 
     def bound(self) -> dict[str, Any]:
         """Keyword arguments of a dotted line with small bars, for lower bounds."""
         return {
-            "color": self.color, "linestyle": ":", "linewidth": 0.24 * self.size, "marker": "_",
+            "color": self.color,
+            "linestyle": ":",
+            "linewidth": 0.24 * self.size,
+            "marker": "_",
             "markersize": 1.4 * self.size,
-        }  # fmt: skip
+        }
 
 
 def styles(
-    names: Iterable[str], given: Mapping[str, Mapping[str, Any]] | None = None, *, dark: bool = False,
-    size: float = 5.0, paper: str = "#ffffff",
-) -> dict[str, Style]:  # fmt: skip
+    names: Iterable[str],
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    dark: bool = False,
+    size: float = 5.0,
+    paper: str = "#ffffff",
+) -> dict[str, Style]:
     """The style of each line of a figure, by its position in ``names``.
 
     given: for some names, any of `FIELDS`: color, a matplotlib color; marker, one of matplotlib's filled markers;

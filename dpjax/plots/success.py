@@ -93,7 +93,7 @@ def _curve(axes: Axes, points: list[Point], look: Style) -> None:
 
 def _bracket(
     axes: Axes, bracket: Bracket, height: float, target: float, span: tuple[float, float], look: Style
-) -> None:  # fmt: skip
+) -> None:
     left, right = span
     low, high = bracket.n_low, bracket.n_high
     faint: dict[str, Any] = {"color": look.color, "linewidth": 0.15 * look.size, "alpha": 0.5, "zorder": 2}
@@ -104,8 +104,14 @@ def _bracket(
             if end is None:
                 axes.plot(edge, height, marker=arrow, color=look.color, markersize=look.size)
             elif left <= end <= right:
-                axes.plot(end, height, marker="|", color=look.color, markersize=1.2 * look.size,
-                          markeredgewidth=0.24 * look.size)  # fmt: skip
+                axes.plot(
+                    end,
+                    height,
+                    marker="|",
+                    color=look.color,
+                    markersize=1.2 * look.size,
+                    markeredgewidth=0.24 * look.size,
+                )
     if bracket.middle is not None and left <= bracket.middle <= right:
         axes.plot([bracket.middle] * 2, [target, height], linestyle=(0, (6, 3)), **faint)
     if bracket.theorem is not None:

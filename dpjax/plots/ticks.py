@@ -11,9 +11,14 @@ _STEPS = ((1, 2, 5), (1, 3), (1,))
 
 
 def axis(
-    axes: Axes, which: Literal["x", "y"], scale: str, low: float, high: float, most: int = 5,
+    axes: Axes,
+    which: Literal["x", "y"],
+    scale: str,
+    low: float,
+    high: float,
+    most: int = 5,
     values: Iterable[float] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Sets an axis's scale, "log" or "linear", its limits, and at most about ``most`` ticks.
 
     values: positions of the ticks instead; those outside the limits or too close to the previous one are left

@@ -14,9 +14,7 @@ from dpjax.reports.page import Section, notice, origin, page
 from dpjax.reports.words import table_of
 
 _VIOLATED, _VACUOUS = "VIOLATED", "vacuous"
-_SHOWN = (
-    "target", "calibration", "claim", "verdict", "curve", "versions", "witness", "laws", "event_outputs",
-)  # fmt: skip
+_SHOWN = ("target", "calibration", "claim", "verdict", "curve", "versions", "witness", "laws", "event_outputs")
 _MOST = 24  # figures
 
 
@@ -58,7 +56,9 @@ def audit_page(data: Mapping[str, Any]) -> str:
     consistent = len(reports) - len(refuted) - len(vacuous)
     about = f"Claims: {len(reports)}; consistent {consistent}, refuted {len(refuted)}, vacuous {len(vacuous)}"
     return page(
-        title, about, _notices(data, refuted),
+        title,
+        about,
+        _notices(data, refuted),
         [
             Section("claims", "Claims", list(_claims(data, reports))),
             Section("figures", "Privacy curves", list(_figures(reports))),
@@ -66,7 +66,7 @@ def audit_page(data: Mapping[str, Any]) -> str:
             Section("origin", "Versions", [origin(table_of(reports[0], "versions"), ())] if reports else []),
             Section("configuration", "Configuration", list(_configuration(data))),
         ],
-    )  # fmt: skip
+    )
 
 
 def _reports(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -97,23 +97,41 @@ def _claims(data: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> It
         yield element("p", "No claim is audited yet.")
         return
     columns = [
-        Column("target", "text"), Column("verdict", "short"), Column("epsilon claimed"), Column("found"),
-        Column("delta claimed"), Column("found"), Column("relation", "short"), Column("method", "short"),
-        Column("confidence"), Column("seconds"),
-    ]  # fmt: skip
+        Column("target", "text"),
+        Column("verdict", "short"),
+        Column("epsilon claimed"),
+        Column("found"),
+        Column("delta claimed"),
+        Column("found"),
+        Column("relation", "short"),
+        Column("method", "short"),
+        Column("confidence"),
+        Column("seconds"),
+    ]
     rows = [
-        [_name(entry), _verdict(entry), entry["claim"]["epsilon"], entry["epsilon_found"], entry["claim"]["delta"],
-         entry["delta_found"], entry["claim"]["relation"], entry["method"], entry["confidence"], entry.get("seconds")]
+        [
+            _name(entry),
+            _verdict(entry),
+            entry["claim"]["epsilon"],
+            entry["epsilon_found"],
+            entry["claim"]["delta"],
+            entry["delta_found"],
+            entry["claim"]["relation"],
+            entry["method"],
+            entry["confidence"],
+            entry.get("seconds"),
+        ]
         for entry in reports
-    ]  # fmt: skip
+    ]
     yield table(
         columns, rows, "Claims, and the smallest epsilon and delta that the evidence allows", map(_refuted, reports)
     )
     yield element(
-        "p", "Found: the smallest epsilon at the claimed delta, and the smallest delta at the claimed epsilon, on the "
+        "p",
+        "Found: the smallest epsilon at the claimed delta, and the smallest delta at the claimed epsilon, on the "
         "pairs of databases that were compared; a dash means that no finite epsilon is enough. Confidence 1: the laws "
         "of the outputs were compared exactly. No audit proves privacy in general.",
-    )  # fmt: skip
+    )
     if "confidence" in data and "reports" in data:
         error = number(1 - data["confidence"])
         yield element("p", f"All rows together: a correct claim is refuted with probability at most {error}.")
@@ -130,9 +148,10 @@ def _figures(reports: Sequence[Mapping[str, Any]]) -> Iterator[Markup]:
     chosen = sorted(drawn, key=lambda report: (not _refuted(report), -_closeness(report)))[:_MOST]
     if len(chosen) < len(drawn):
         yield element(
-            "p", f"Of {len(drawn)} curves, the {len(chosen)} of refuted claims and of those that come closest to what "
+            "p",
+            f"Of {len(drawn)} curves, the {len(chosen)} of refuted claims and of those that come closest to what "
             "is claimed. All are in audit.json.",
-        )  # fmt: skip
+        )
     if chosen:
         yield element(
             "div", *(figures.of_claim(entry, f"claim{place}-") for place, entry in enumerate(chosen)), class_="figures"

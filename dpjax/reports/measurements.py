@@ -12,10 +12,16 @@ _GOAL = ("delta", "alpha", "beta")
 _DASH = "\N{EN DASH}"
 _MOST = 12
 _OF_EXPONENTS = (
-    ("epsilon", "epsilon"), ("k from", "k_from"), ("to", "k_to"), ("exponent", "slope"), ("least", "low"),
-    ("greatest", "high"), ("confidence", "confidence"), ("theorem's numbers", "theorem"),
+    ("epsilon", "epsilon"),
+    ("k from", "k_from"),
+    ("to", "k_to"),
+    ("exponent", "slope"),
+    ("least", "low"),
+    ("greatest", "high"),
+    ("confidence", "confidence"),
+    ("theorem's numbers", "theorem"),
     ("theorem's exponent", "claimed"),
-)  # fmt: skip
+)
 
 
 def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -52,11 +58,18 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
     ]
     columns += [Column("no private learner below")] * bounded + [Column("trials"), Column("ended", "text")]
     shown = [
-        [*_labels(row, varying), row["n_low"] or f"< {search.get('n_min', _DASH)}",
-         row["n_high"] or f"> {search.get('n_max', _DASH)}", row.get("theorem"), _slack(row),
-         *[row.get("below")] * bounded, row.get("trials"), row.get("ended")]
+        [
+            *_labels(row, varying),
+            row["n_low"] or f"< {search.get('n_min', _DASH)}",
+            row["n_high"] or f"> {search.get('n_max', _DASH)}",
+            row.get("theorem"),
+            _slack(row),
+            *[row.get("below")] * bounded,
+            row.get("trials"),
+            row.get("ended"),
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     yield table(columns, shown, "Brackets of n*, the number of examples from which on success is enough")
     if any(row["n_low"] is None for row in rows):
         yield element("p", "<: no sample size was found to be too small.")
@@ -64,10 +77,11 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
         yield element("p", ">: no sample size was found to be enough.")
     if bounded:
         yield element(
-            "p", "No private learner below: a learner with the same guarantee that succeeds on every distribution "
+            "p",
+            "No private learner below: a learner with the same guarantee that succeeds on every distribution "
             "needs at least this many examples. On an easy distribution fewer may do, and learners that are not "
             "private have no bound. The bounds are by:",
-        )  # fmt: skip
+        )
         reasons = dict.fromkeys(str(row["below_by"]) for row in rows if row.get("below_by") is not None)
         yield element("ul", *(element("li", reason) for reason in reasons))
 
@@ -97,9 +111,10 @@ def of_exponents(data: Mapping[str, Any]) -> Iterator[str]:
             yield table(columns, shown, f"n* grows like k to this exponent, {which}")
     if large or everywhere:
         yield element(
-            "p", "Theorem's numbers: the same fit through the theorem's sample sizes, with all their logarithms. "
+            "p",
+            "Theorem's numbers: the same fit through the theorem's sample sizes, with all their logarithms. "
             "Claimed: the theorem's exponent without them.",
-        )  # fmt: skip
+        )
 
 
 def of_curves(data: Mapping[str, Any]) -> Iterator[str]:
@@ -116,17 +131,26 @@ def of_curves(data: Mapping[str, Any]) -> Iterator[str]:
     ]
     columns += [Column(f"error at {float(level):.0%}") for level in levels]
     shown = [
-        [*_labels(row, varying), row["n"], row["trials"], row["successes"], f"{row['successes'] / row['trials']:.3f}",
-         f"{row['lower']:.3f}", f"{row['upper']:.3f}", row.get("no_answers"),
-         *(table_of(row, "errors").get(level) for level in levels)]
+        [
+            *_labels(row, varying),
+            row["n"],
+            row["trials"],
+            row["successes"],
+            f"{row['successes'] / row['trials']:.3f}",
+            f"{row['lower']:.3f}",
+            f"{row['upper']:.3f}",
+            row.get("no_answers"),
+            *(table_of(row, "errors").get(level) for level in levels),
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     yield table(columns, shown, "Success probability at each sample size; bands are simultaneous over a curve")
     if levels:
         yield element(
-            "p", "Error at 90%: in 90% of the trials the largest error among the k hypotheses is at most this (the "
+            "p",
+            "Error at 90%: in 90% of the trials the largest error among the k hypotheses is at most this (the "
             "upper end of a bin).",
-        )  # fmt: skip
+        )
 
 
 def of_failures(data: Mapping[str, Any]) -> Iterator[str]:
@@ -145,16 +169,20 @@ def of_trials(data: Mapping[str, Any], source: str) -> Iterator[str]:
     """How a trial is computed again, and the cells that hold all of them."""
     config, points = data.get("config"), data["points"]
     yield element(
-        "p", "A trial's key is derived from the seed, the task, the purpose and the trial's number, and not from where "
-        "it ran: trial t has the same examples for every learner and epsilon. ", code("dpjax trial"), " computes it "
-        "again from its key, and compares it with what is stored.",
-    )  # fmt: skip
+        "p",
+        "A trial's key is derived from the seed, the task, the purpose and the trial's number, and not from where "
+        "it ran: trial t has the same examples for every learner and epsilon. ",
+        code("dpjax trial"),
+        " computes it again from its key, and compares it with what is stored.",
+    )
     if not points:
         return
     yield block(trial_command(source, config, points[0], points[0]["trials"] - 1), "The command of one trial")
     columns = [*_headings(()), Column("n"), Column("trials"), Column("cell", "code"), Column("command", "code")]
-    shown = [[*_labels(row, ()), row["n"], f"0 to {row['trials'] - 1}", row.get("cell"),
-              trial_command(source, config, row)] for row in points]  # fmt: skip
+    shown = [
+        [*_labels(row, ()), row["n"], f"0 to {row['trials'] - 1}", row.get("cell"), trial_command(source, config, row)]
+        for row in points
+    ]
     yield details(
         f"The cells of {len(points)} points, and the command of the first trial of each",
         table(columns, shown, "A cell is the file of a point's trials, named by a digest of all that they depend on"),

@@ -21,17 +21,23 @@ def page(title: str, about: str, notices: Iterable[str], sections: Iterable[Sect
     links = [element("li", element("a", section.heading, href=f"#{section.name}")) for section in shown]
     bodies = [
         element(
-            "section", element("h2", section.heading, id=f"{section.name}-heading"), together(section.content, "\n"),
-            id=section.name, aria_labelledby=f"{section.name}-heading",
-        ) for section in shown
-    ]  # fmt: skip
+            "section",
+            element("h2", section.heading, id=f"{section.name}-heading"),
+            together(section.content, "\n"),
+            id=section.name,
+            aria_labelledby=f"{section.name}-heading",
+        )
+        for section in shown
+    ]
     head = element(
-        "head", element("meta", charset="utf-8"),
+        "head",
+        element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
-        element("title", title), element("style", Markup(style_sheet())),
-    )  # fmt: skip
+        element("title", title),
+        element("style", Markup(style_sheet())),
+    )
     body = element(
         "body",
         element("header", element("h1", title, dir="auto"), element("p", about, class_="about"), *notices),

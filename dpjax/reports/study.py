@@ -29,7 +29,9 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
     about = together([fact for fact in facts if fact], ", ")
     failures = list(measurements.of_failures(data)) if data.get("failures") else []
     return page(
-        str(data.get("title") or _UNTITLED), about, _notices(data),
+        str(data.get("title") or _UNTITLED),
+        about,
+        _notices(data),
         [
             Section("question", "What was asked", list(_question(data))),
             Section("failures", "Failures", failures),
@@ -41,7 +43,7 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
             Section("origin", "Versions and device", [origin(versions, _others(data))]),
             Section("configuration", "Configuration", list(_configuration(data))),
         ],
-    )  # fmt: skip
+    )
 
 
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,8 +95,14 @@ def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
     config = data.get("config")
     text = as_toml(config) if isinstance(config, Mapping) else None
     if text is not None and {"task", "learners"} <= words.table_of(data, "config").keys():
-        yield element("p", "Saved as a file, ", code("study.toml"), ", it runs again by ",
-                      code(command("curve", "study.toml", "--out", "results", config=config)), ".")  # fmt: skip
+        yield element(
+            "p",
+            "Saved as a file, ",
+            code("study.toml"),
+            ", it runs again by ",
+            code(command("curve", "study.toml", "--out", "results", config=config)),
+            ".",
+        )
     else:
         text = json.dumps(config, indent=1, ensure_ascii=False)
     shown = block(text, "Configuration")

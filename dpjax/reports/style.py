@@ -5,9 +5,12 @@ from dpjax.plots.styles import DARK, LIGHT
 
 _SHADES = ("paper", "ink", "grey", "grid", "shade")
 _OWN = {
-    "link": ("#0b5394", "#8ab8ff"), "bad": ("#a8071a", "#ff8f87"), "wash": ("#fdecec", "#3b1a1c"),
-    "notice": ("#fff6dd", "#332b14"), "rule": ("#8a6d1a", "#d9b64a"),
-}  # fmt: skip
+    "link": ("#0b5394", "#8ab8ff"),
+    "bad": ("#a8071a", "#ff8f87"),
+    "wash": ("#fdecec", "#3b1a1c"),
+    "notice": ("#fff6dd", "#332b14"),
+    "rule": ("#8a6d1a", "#d9b64a"),
+}
 
 
 def variables(dark: bool) -> str:

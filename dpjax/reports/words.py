@@ -99,6 +99,9 @@ def settings(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 _OF_TASK = (
-    ("task", "use"), ("concept class", "concepts"), ("distribution", "distribution"), ("targets", "targets"),
+    ("task", "use"),
+    ("concept class", "concepts"),
+    ("distribution", "distribution"),
+    ("targets", "targets"),
     ("noise of labels", "noise"),
-)  # fmt: skip
+)

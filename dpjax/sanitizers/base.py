@@ -130,9 +130,11 @@ class OfElements(Sanitizer):
         parts = concepts.differences.get(self.kind)
         if parts is None:
             raise InputError(
-                "sanitizer", f"one for {type(concepts).__name__}", type(self).__name__,
+                "sanitizer",
+                f"one for {type(concepts).__name__}",
+                type(self).__name__,
                 "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds",
-            )  # fmt: skip
+            )
         return parts
 
     def answers_differences(self, concepts: Any) -> bool:

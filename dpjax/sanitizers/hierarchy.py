@@ -56,8 +56,12 @@ class Parts(NamedTuple):
 
     def put(self, place: Array | int, parts: "Parts") -> "Parts":
         """With ``parts`` from the index ``place`` on."""
-        return Parts(*(jax.lax.dynamic_update_slice_in_dim(column, part, place, 0)
-                       for column, part in zip(self, parts, strict=True)))  # fmt: skip
+        return Parts(
+            *(
+                jax.lax.dynamic_update_slice_in_dim(column, part, place, 0)
+                for column, part in zip(self, parts, strict=True)
+            )
+        )
 
     def split(self, at: Array) -> "Parts":
         """{< z} and {> z} of every part; ``at`` lies in it."""
@@ -107,9 +111,14 @@ def median_tree(
         node_key, node, epsilon = turn
         part = Parts(*(jax.lax.dynamic_slice_in_dim(column, node, 1) for column in nodes))
         law = exponential_median(
-            x, part.holds(x)[0] & mask, epsilon, bits=bits, size=size, monotonic=True,
+            x,
+            part.holds(x)[0] & mask,
+            epsilon,
+            bits=bits,
+            size=size,
+            monotonic=True,
             neighboring=Neighboring.ADD_OR_REMOVE_ONE,
-        )  # fmt: skip
+        )
         at = law.sample(node_key)[None]
         at = jnp.where(B.less(at, part.low)[:, None], part.low, at)
         at = jnp.where(B.less(part.high, at)[:, None], part.high, at)

@@ -92,9 +92,11 @@ class MWEM(OfQueries):
         checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:
             raise InputError(
-                "MWEM", f"a domain of at most {_MOST_VALUES} values", str(self.queries.width),
+                "MWEM",
+                f"a domain of at most {_MOST_VALUES} values",
+                str(self.queries.width),
                 "use a sanitizer made for the class",
-            )  # fmt: skip
+            )
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> MWEMPlan:
         """A round's budget, by basic or optimal composition or by zCDP, whichever gives the largest."""

@@ -35,9 +35,11 @@ class OfQueries(Sanitizer):
         """1 for a matrix whose differences are queries themselves; 2 for a class whose concepts are queries."""
         if self.queries.width != concepts.domain.size:
             raise InputError(
-                "sanitizer", f"queries over the {concepts.domain.size} values of {type(concepts).__name__}",
-                f"queries over {self.queries.width}", "make the queries from the class",
-            )  # fmt: skip
+                "sanitizer",
+                f"queries over the {concepts.domain.size} values of {type(concepts).__name__}",
+                f"queries over {self.queries.width}",
+                "make the queries from the class",
+            )
         return 1 if implements(concepts, ConceptClass.xor) else 2
 
     def answers_differences(self, concepts: Any) -> bool:

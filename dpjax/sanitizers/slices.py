@@ -125,9 +125,14 @@ class Slices(OfThresholds):
 
         def one(own: Array, low: Array, high: Array) -> Array:
             law = exponential_median(
-                rows, (place >= low) & (place < high), plan.rate, bits=self.bits, size=self.domain_size, monotonic=True,
+                rows,
+                (place >= low) & (place < high),
+                plan.rate,
+                bits=self.bits,
+                size=self.domain_size,
+                monotonic=True,
                 neighboring=Neighboring.ADD_OR_REMOVE_ONE,
-            )  # fmt: skip
+            )
             return law.sample(own)
 
         points = jax.vmap(one)(keys.per_index(of_points, plan.size), first, behind)

@@ -55,9 +55,15 @@ class Table:
 
 
 def read(
-    path: str | Path, placing: Placing, targets: Sequence[str], form: Form = _PLAIN, positive: str | None = None, *,
-    clip: bool = False, drop_missing: bool = False,
-) -> Table:  # fmt: skip
+    path: str | Path,
+    placing: Placing,
+    targets: Sequence[str],
+    form: Form = _PLAIN,
+    positive: str | None = None,
+    *,
+    clip: bool = False,
+    drop_missing: bool = False,
+) -> Table:
     """Reads a CSV file: one feature, or several of a cube, with k targets; k features, or a shape's two, with one.
 
     positive: the label that is 1. clip: values outside the bounds count as the nearest bound, as they always do for a
@@ -72,11 +78,13 @@ def read(
     if not fits or (several and len(targets) > 1):
         name_them = f"name some of its columns by --features and --target: {', '.join(map(repr, header(path, form)))}"
         raise InputError(
-            "columns", "two features and one target for a shape" if shape else
-            "one feature and k targets, or k features and one target",
+            "columns",
+            "two features and one target for a shape"
+            if shape
+            else "one feature and k targets, or k features and one target",
             f"{len(placing.features)} features and {len(targets)} targets",
             "learn the others in further runs" if fits else name_them,
-        )  # fmt: skip
+        )
     texts = opened(path, (*placing.places, *targets), form)
     values, other = placed(texts, placing)
     y, there = labels(texts, targets, positive)
@@ -120,10 +128,11 @@ def require_declared(texts: pa.Table, placing: Placing, other: Mapping[str, np.n
             text = texts[name][row].as_py()
             quoted = f""", in double quotes because of its comma: '{name}="{text}",...'""" * ("," in text)
             raise InputError(
-                f"column {name!r}", f"one of the declared categories {', '.join(map(repr, placing.categories[name]))}",
+                f"column {name!r}",
+                f"one of the declared categories {', '.join(map(repr, placing.categories[name]))}",
                 f"{text!r} in row {row + 1}",
                 f"declare it, too{quoted}; or use --clip: other texts then count as none of the categories",
-            )  # fmt: skip
+            )
 
 
 def categories_in(path: str | Path, name: str, form: Form = _PLAIN) -> tuple[str, ...]:
@@ -131,9 +140,11 @@ def categories_in(path: str | Path, name: str, form: Form = _PLAIN) -> tuple[str
     texts = texts_of(opened(path, [name], form), name)
     if not 0 < len(texts) <= MOST_BITS:
         raise InputError(
-            f"column {name!r}", f"1 to {MOST_BITS} categories", f"{len(texts)} different texts",
+            f"column {name!r}",
+            f"1 to {MOST_BITS} categories",
+            f"{len(texts)} different texts",
             "choose another column, or declare a few categories and use --clip",
-        )  # fmt: skip
+        )
     return tuple(texts)
 
 
@@ -149,9 +160,15 @@ def learn_all(learner: Learner, table: Table, privacy: Privacy, accuracy: Accura
 
 
 def held_out(
-    learners: Mapping[str, Any], table: Table, privacy: Privacy, accuracy: Accuracy, seed: int, trials: int,
-    test_rows: int, progress: Callable[[int], None] = lambda trials: None,
-) -> dict[str, np.ndarray]:  # fmt: skip
+    learners: Mapping[str, Any],
+    table: Table,
+    privacy: Privacy,
+    accuracy: Accuracy,
+    seed: int,
+    trials: int,
+    test_rows: int,
+    progress: Callable[[int], None] = lambda trials: None,
+) -> dict[str, np.ndarray]:
     """Held-out errors ``int32[trials, k]`` of each learner, with the same splits for all learners.
 
     Trial t splits the rows at random by its key and learns from all but ``test_rows`` of them. progress: called with
@@ -175,9 +192,7 @@ def held_out(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _errors(
-    learners: tuple, test_rows: int, root: Array, x: Array, y: Array, plans: tuple, ids: Array
-) -> list[Array]:  # fmt: skip
+def _errors(learners: tuple, test_rows: int, root: Array, x: Array, y: Array, plans: tuple, ids: Array) -> list[Array]:
     def trial(index: Array) -> list[Array]:
         key = keys.of_trial(root, index)
         with jax.enable_x64(True):
@@ -206,6 +221,8 @@ def require_own_points(learner: Learner) -> None:
     """Raises InputError for a learner that needs one common column of points if each concept has its own."""
     if not learner.own_points:
         raise InputError(
-            "learner", "one that learns each concept separately for several features, as Independent and ERM do",
-            type(learner).__name__, "choose one of those, or give one feature with several targets",
-        )  # fmt: skip
+            "learner",
+            "one that learns each concept separately for several features, as Independent and ERM do",
+            type(learner).__name__,
+            "choose one of those, or give one feature with several targets",
+        )

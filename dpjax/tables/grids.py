@@ -60,10 +60,11 @@ class Grid:
         outside = self.outside(values)
         if outside.any():
             raise InputError(
-                f"column {name!r}", f"values within the declared bounds {written(self.low)}:{written(self.high)}",
+                f"column {name!r}",
+                f"values within the declared bounds {written(self.low)}:{written(self.high)}",
                 f"{written(values[outside][0])} in row {int(np.flatnonzero(outside)[0]) + 1}",
                 "declare wider bounds from what you know of the quantity, or use --clip",
-            )  # fmt: skip
+            )
 
     def place(self, name: str, values: np.ndarray, clip: bool) -> np.ndarray:
         """``uint64[n]`` cells. InputError for a value outside the bounds, unless ``clip`` moves it to the nearest."""
@@ -171,9 +172,11 @@ class Placing:
         """A mark for the elements first to last of a line, which a description in units replaces; see `RANGE`."""
         if not 0 <= first <= last < self.domain.size:
             raise InputError(
-                "describe", f"rule(first, last) with 0 <= first <= last < {self.domain.size}", f"rule({first}, {last})",
+                "describe",
+                f"rule(first, last) with 0 <= first <= last < {self.domain.size}",
+                f"rule({first}, {last})",
                 "call it with the first and the last element that the concept labels 1; for none return '0 everywhere'",
-            )  # fmt: skip
+            )
         return f"\0{first} {last}\0"
 
     def literal(self, coordinate: int, value: int) -> str:
@@ -195,8 +198,11 @@ class Placing:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for `of`."""
-        grids = [{"name": n, "low": g.low, "high": g.high, "bits": g.bits, "flip": g.flip}
-                 | ({} if g.category is None else {"category": [*g.category]}) for n, g, _ in self._with()]  # fmt: skip
+        grids = [
+            {"name": n, "low": g.low, "high": g.high, "bits": g.bits, "flip": g.flip}
+            | ({} if g.category is None else {"category": [*g.category]})
+            for n, g, _ in self._with()
+        ]
         return {"shape": self.shape, "cube": self.cube, "features": grids}
 
     @staticmethod
@@ -204,9 +210,15 @@ class Placing:
         """The inverse of `to_dict`."""
         features = data["features"]
         made = tuple(
-            Grid(float(f["low"]), float(f["high"]), checks.integer("bits", f["bits"], 1, 52), bool(f["flip"]),
-                 (str(f["category"][0]), str(f["category"][1])) if "category" in f else None) for f in features
-        )  # fmt: skip
+            Grid(
+                float(f["low"]),
+                float(f["high"]),
+                checks.integer("bits", f["bits"], 1, 52),
+                bool(f["flip"]),
+                (str(f["category"][0]), str(f["category"][1])) if "category" in f else None,
+            )
+            for f in features
+        )
         return Placing(
             tuple(str(f["name"]) for f in features), made, bool(data["shape"]), bool(data.get("cube", False))
         )
@@ -216,9 +228,12 @@ class Placing:
 
 
 def on_lines(
-    features: Sequence[str], bounds: Sequence[str], bits: int | None = None, flip: Sequence[str] = (),
+    features: Sequence[str],
+    bounds: Sequence[str],
+    bits: int | None = None,
+    flip: Sequence[str] = (),
     categories: Mapping[str, Sequence[str]] = _NONE,
-) -> Placing:  # fmt: skip
+) -> Placing:
     """Parses ``name=low:high`` for every feature without categories. InputError for missing or invalid bounds.
 
     bits: by default 16, and 1 if all features are columns of texts. categories: of these columns; each of them is a
@@ -238,9 +253,11 @@ def on_lines(
             pair = math.nan, math.nan
         if not (math.isfinite(pair[1] - pair[0]) and pair[0] < pair[1]):
             raise InputError(
-                "bounds", "name=low:high with numbers low < high", repr(text),
+                "bounds",
+                "name=low:high with numbers low < high",
+                repr(text),
                 "for example 'mean radius=0:40'; a date is a number of days, in the table and in its bounds",
-            )  # fmt: skip
+            )
         parsed[name] = pair
     for name in (*parsed, *flip, *categories):
         checks.choice("bounds, categories or flip", name, features)
@@ -249,10 +266,12 @@ def on_lines(
     missing = [name for name in features if name not in parsed and name not in categories]
     if missing:
         raise InputError(
-            "bounds", f"bounds for every feature ({len(features)})", f"none for {', '.join(map(repr, missing))}",
+            "bounds",
+            f"bounds for every feature ({len(features)})",
+            f"none for {', '.join(map(repr, missing))}",
             "give --bounds 'name=low:high' from what is known of the quantity, or for a column of texts --categories "
             "'name=a,b,c'; both and the grid are public and never read from the data, because that would leak it",
-        )  # fmt: skip
+        )
     made: list[tuple[str, Grid]] = []
     for name in features:
         if name in parsed:
@@ -263,9 +282,11 @@ def on_lines(
 
 
 def on_cube(
-    features: Sequence[str], bounds: Sequence[str], bits: int | None = None,
+    features: Sequence[str],
+    bounds: Sequence[str],
+    bits: int | None = None,
     categories: Mapping[str, Sequence[str]] = _NONE,
-) -> Placing:  # fmt: skip
+) -> Placing:
     """The cube of all edges of the features' grids. InputError as in `on_lines`, and for more than 4096 edges.
 
     bits: by default 8, or fewer if there are more edges than that; a category is one coordinate.
@@ -276,10 +297,11 @@ def on_cube(
     bits = min(8, max(1, most)) if bits is None else bits
     if numbers * (2**bits - 1) + texts > MOST_BITS:
         raise InputError(
-            "bits", f"at most {max(1, most)} for {numbers} features" + f" and {texts} categories" * (texts > 0),
+            "bits",
+            f"at most {max(1, most)} for {numbers} features" + f" and {texts} categories" * (texts > 0),
             str(bits),
             f"a class over a cube has a coordinate for each of the 2**bits - 1 edges of a feature, {MOST_BITS} at most",
-        )  # fmt: skip
+        )
     grids = (replace(grid, bits=bits if grid.category is None else 1, flip=False) for grid in made.grids)
     return replace(made, grids=tuple(grids), cube=True)
 
@@ -302,10 +324,12 @@ def on_plane(features: Sequence[str], box: Sequence[float], bits: int) -> Placin
     checks.integer("bits", bits, 1, 30)
     if not box:
         raise InputError(
-            "box", "--box X0 Y0 X1 Y1, corners of a rectangle", "none",
+            "box",
+            "--box X0 Y0 X1 Y1, corners of a rectangle",
+            "none",
             "give one from what is known of the region; the box is public and never read from the data, because that "
             "would leak it",
-        )  # fmt: skip
+        )
     if len(box) != 4:
         raise InputError("box", "four numbers X0 Y0 X1 Y1", " ".join(map(str, box)), "give its two corners")
     x0, y0, x1, y1 = (checks.number("box", float(value)) for value in box)

@@ -70,9 +70,13 @@ class Learned:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for `of`: structure, public numbers, hypotheses. InputError for objects without a description."""
         return {
-            "kind": KIND, "names": list(self.names), "positive": self.positive, "placing": self.placing.to_dict(),
-            "learner": spec_of(self.learner, "learner"), "hypothesis": spec_of(self.hypothesis, "hypothesis"),
-        }  # fmt: skip
+            "kind": KIND,
+            "names": list(self.names),
+            "positive": self.positive,
+            "placing": self.placing.to_dict(),
+            "learner": spec_of(self.learner, "learner"),
+            "hypothesis": spec_of(self.hypothesis, "hypothesis"),
+        }
 
     @staticmethod
     def of(data: Any, imports: Sequence[str] = ()) -> "Learned":

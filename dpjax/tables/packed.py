@@ -16,11 +16,20 @@ LARGEST = 1 << 29
 """The most bytes of a table, before and after decompression."""
 _COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 _OTHERS = {
-    b"\xd0\xcf\x11\xe0": "an Excel workbook", b"%PDF": "a PDF document", b"ARROW1": "an Arrow file", b"{\\rtf": "RTF",
-    b"\x28\xb5\x2f\xfd": "compressed by Zstandard", b"7z\xbc\xaf": "a 7z archive", b"Rar!": "a RAR archive",
-    b"\x89HDF": "an HDF5 file", b"SQLite format 3\0": "an SQLite database", b"\x93NUMPY": "a NumPy array",
-    b"\x80\x04": "a pickle", b"\x80\x05": "a pickle", b"PAR1": "a Parquet file",
-}  # fmt: skip
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"%PDF": "a PDF document",
+    b"ARROW1": "an Arrow file",
+    b"{\\rtf": "RTF",
+    b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"\x89HDF": "an HDF5 file",
+    b"SQLite format 3\0": "an SQLite database",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x80\x04": "a pickle",
+    b"\x80\x05": "a pickle",
+    b"PAR1": "a Parquet file",
+}
 _MOST_FILES = 1000
 _FAULTS = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 

@@ -60,13 +60,18 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
         cell = f"{column[row].as_py()!r} in row {row + 1}"
         if _SEPARATED.fullmatch(column[row].as_py()):
             raise InputError(
-                f"column {name!r}", "numbers without separators, such as 1234.5", cell,
+                f"column {name!r}",
+                "numbers without separators, such as 1234.5",
+                cell,
                 "remove separators of thousands and write a point before the decimals; their meaning is not guessed",
-            ) from None  # fmt: skip
+            ) from None
         raise InputError(
-            f"column {name!r}", "numbers", cell, "write plain numbers such as 1234.5, a date as a number of days, and "
+            f"column {name!r}",
+            "numbers",
+            cell,
+            "write plain numbers such as 1234.5, a date as a number of days, and "
             "no units; name words for missing values by --missing, or declare --categories for a column of texts",
-        ) from None  # fmt: skip
+        ) from None
     floats = values.to_numpy(zero_copy_only=False).astype(np.float64) if values.null_count else values.to_numpy()
     return np.where(np.isfinite(floats), floats, np.nan)
 
@@ -132,9 +137,11 @@ def complete(parts: dict[str, np.ndarray], drop: bool) -> np.ndarray:
     if not whole.all() and not drop:
         where = [f"{name!r} in {_rows(~there)}" for name, there in parts.items() if not there.all()]
         raise InputError(
-            "table", "a finite value in every row", f"{int(np.sum(~whole))} of {len(whole)} rows without: "
-            f"{', '.join(where)}", "fill them in, or leave these rows out with --drop-missing",
-        )  # fmt: skip
+            "table",
+            "a finite value in every row",
+            f"{int(np.sum(~whole))} of {len(whole)} rows without: {', '.join(where)}",
+            "fill them in, or leave these rows out with --drop-missing",
+        )
     if not whole.any():
         raise InputError("table", "at least one row with all values", "none", "choose other columns")
     return whole

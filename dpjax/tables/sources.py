@@ -65,7 +65,7 @@ class Source:
                 pa.csv.ConvertOptions(
                     include_columns=kept, column_types=dict.fromkeys(kept, pa.string()), strings_can_be_null=False
                 ),
-            ).slice(1)  # fmt: skip
+            ).slice(1)
             end, wrong = table[last][-1].as_py() if table.num_rows else "", ""
             if "\n" in end and not self.text.rstrip().endswith(self.quote):
                 wrong = f"a quote that is not closed in line {self.text.count(chr(10)) + 1 - end.count(chr(10))}"
@@ -78,9 +78,12 @@ class Source:
             wrong = wrong or f"a row after line {line} that cannot be split, perhaps at a quote that is not closed"
         if wrong:
             raise InputError(
-                "table", f"a CSV file with {len(self.columns)} fields in each row, as in the header (delimiter "
-                f"{self.delimiter!r})", f"{self.path}: {wrong}", "correct the row, or the header if all rows are so",
-            )  # fmt: skip
+                "table",
+                f"a CSV file with {len(self.columns)} fields in each row, as in the header (delimiter "
+                f"{self.delimiter!r})",
+                f"{self.path}: {wrong}",
+                "correct the row, or the header if all rows are so",
+            )
         return [table[name] for name in chosen]
 
 
@@ -142,9 +145,11 @@ def _text(data: bytes, path: str | Path, form: Form) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
-            "table", f"text in {encoding}", f"{path}: byte {data[error.start]:#04x} in line {line}",
+            "table",
+            f"text in {encoding}",
+            f"{path}: byte {data[error.start]:#04x} in line {line}",
             "give its encoding, for example --encoding latin-1, cp1252 or utf-16",
-        ) from error  # fmt: skip
+        ) from error
     except (LookupError, ValueError):
         known = "the name of an encoding, such as utf-8, utf-16, latin-1 or cp1252"
         raise InputError("encoding", known, repr(encoding), "check the name") from None

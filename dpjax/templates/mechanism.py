@@ -88,8 +88,10 @@ def target() -> audit.Target:
     universe = audit.histograms(6, 2, dp.Neighboring.REPLACE_ONE)
     return testing.target_of(
         lambda histogram, plan: noisy_count(histogram[1], plan.epsilon, most=6),
-        lambda epsilon, delta: noisy_count_guarantee(epsilon), universe, name="noisy_count",
-    )  # fmt: skip
+        lambda epsilon, delta: noisy_count_guarantee(epsilon),
+        universe,
+        name="noisy_count",
+    )
 
 
 def law() -> NearCount:

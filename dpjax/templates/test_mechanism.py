@@ -23,8 +23,9 @@ def test_a_count_with_too_little_noise_is_found():
     universe = audit.histograms(4, 2, dp.Neighboring.REPLACE_ONE)
     findings = testing.check_mechanism(
         lambda histogram, plan: noisy_count(2 * histogram[1], plan.epsilon, most=8),
-        lambda epsilon, delta: noisy_count_guarantee(epsilon), universe=universe,
-    )  # fmt: skip
+        lambda epsilon, delta: noisy_count_guarantee(epsilon),
+        universe=universe,
+    )
     with pytest.raises(AssertionError, match="no guarantee is exceeded"):
         testing.assert_passed(findings)
 

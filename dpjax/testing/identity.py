@@ -94,9 +94,12 @@ def in_fresh_processes(packed: Sequence[str]) -> list[list[dict[str, str]]]:
 def _process(seed: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-c", "from dpjax.testing.identity import answer; answer()"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )  # fmt: skip
+    )
 
 
 def packed(learner: Any, k: int, task: Task | None) -> str:

@@ -128,8 +128,12 @@ def sample_sizes_move_the_right_way(subject: LearnerUnderTest) -> str:
     base = size()
     require(isinstance(base, int) and base >= 1, "a whole number >= 1", short(base), "return an int: math.ceil")
     for name, tighter, looser in (
-        ("epsilon", 0.5, 2.0), ("epsilon", 0.5, 64.0), ("alpha", 0.05, 0.2), ("beta", 0.01, 0.5), ("delta", 1e-12, 1e-3)
-    ):  # fmt: skip
+        ("epsilon", 0.5, 2.0),
+        ("epsilon", 0.5, 64.0),
+        ("alpha", 0.05, 0.2),
+        ("beta", 0.01, 0.5),
+        ("delta", 1e-12, 1e-3),
+    ):
         more, less = size(**{name: tighter}), size(**{name: looser})
         sizes = f"{more}, {base}, {less} at {name} = {tighter}, {1e-6 if name == 'delta' else 0.1}, {looser}"
         sizes = sizes.replace("0.1,", "1.0,") if name == "epsilon" else sizes

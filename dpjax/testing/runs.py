@@ -70,8 +70,11 @@ def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
                 break
             middle = float(np.sqrt(low * high))
             answers = _answers(subject, sample, middle, delta)
-            low, high, ends = (middle, high, [answers, ends[1]]) if np.array_equal(answers, ends[0]) else (
-                low, middle, [ends[0], answers])  # fmt: skip
+            low, high, ends = (
+                (middle, high, [answers, ends[1]])
+                if np.array_equal(answers, ends[0])
+                else (low, middle, [ends[0], answers])
+            )
     if len(np.unique(np.concatenate(seen), axis=0)) == 1:
         raise Skipped("it gave the same answer to all samples and budgets that were tried")
     require(False, "answers that differ between keys", f"one answer for {BATCH} keys", "draw from the key")
@@ -169,8 +172,14 @@ def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
     The host may refuse a plan for an extreme budget. If the learner abstains, outcome is -1 and the hypothesis is the
     same in every run.
     """
-    budgets = ((1.0, 1e-6, 0.1, 0.1), (1e4, 1e-12, 0.1, 0.1), (1e-6, 1e-12, 1e-6, 1e-6), (1e-30, 1e-30, 0.9, 0.9),
-               (1.0, 0.0, 0.1, 0.1), (0.5, 0.99, 0.1, 0.1))  # fmt: skip
+    budgets = (
+        (1.0, 1e-6, 0.1, 0.1),
+        (1e4, 1e-12, 0.1, 0.1),
+        (1e-6, 1e-12, 1e-6, 1e-6),
+        (1e-30, 1e-30, 0.9, 0.9),
+        (1.0, 0.0, 0.1, 0.1),
+        (0.5, 0.99, 0.1, 0.1),
+    )
     for epsilon, delta, alpha, beta in budgets:
         try:
             subject.plan(epsilon, delta, alpha, beta)

@@ -94,9 +94,11 @@ def task_for(concepts: Any) -> Task:
         except (AttributeError, TypeError) as error:  # a domain of another kind
             refusals.append(InputError("distribution", "one over the domain", str(error), "give a task"))
     raise InputError(
-        "task", f"a distribution over {concepts.domain!r}", f"none of dpjax's fits ({refusals[0].given})",
+        "task",
+        f"a distribution over {concepts.domain!r}",
+        f"none of dpjax's fits ({refusals[0].given})",
         "give task=Task(concepts, distribution)",
-    )  # fmt: skip
+    )
 
 
 def _atoms(concepts: Any) -> Task:

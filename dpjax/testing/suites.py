@@ -20,41 +20,65 @@ from dpjax.testing.under_test import LearnerUnderTest
 Tell = Callable[[str, int, int], None] | None
 
 LEARNER_FIRST: tuple[Check, ...] = (
-    faces.it_has_the_members_of_a_learner, faces.it_is_a_frozen_value, faces.it_is_structure_without_leaves,
-    plans.leaves_of_plans_are_narrow, faces.it_runs,
-)  # fmt: skip
+    faces.it_has_the_members_of_a_learner,
+    faces.it_is_a_frozen_value,
+    faces.it_is_structure_without_leaves,
+    plans.leaves_of_plans_are_narrow,
+    faces.it_runs,
+)
 LEARNER_QUICK: tuple[Check, ...] = (
-    faces.an_equal_learner_is_the_same_program, faces.hypotheses_are_described_and_have_errors,
-    faces.hard_neighbors_are_neighbors, plans.a_sweep_of_epsilon_has_few_programs, plans.plans_run_side_by_side,
-    plans.the_guarantee_is_within_the_budget, plans.sample_sizes_move_the_right_way, runs.only_typed_keys_are_taken,
-    runs.no_key_is_used_twice, runs.all_randomness_comes_from_laws, runs.the_answer_depends_on_the_key,
-    runs.padding_does_not_matter, runs.capacity_batch_and_64_bit_types_do_not_matter,
-    runs.promotion_of_types_is_explicit, runs.every_database_and_budget_has_an_answer, identity.it_has_a_name,
-    identity.hash_seeds_do_not_matter, privacy.no_guarantee_is_exceeded, success.it_succeeds_at_its_sample_size,
-)  # fmt: skip
+    faces.an_equal_learner_is_the_same_program,
+    faces.hypotheses_are_described_and_have_errors,
+    faces.hard_neighbors_are_neighbors,
+    plans.a_sweep_of_epsilon_has_few_programs,
+    plans.plans_run_side_by_side,
+    plans.the_guarantee_is_within_the_budget,
+    plans.sample_sizes_move_the_right_way,
+    runs.only_typed_keys_are_taken,
+    runs.no_key_is_used_twice,
+    runs.all_randomness_comes_from_laws,
+    runs.the_answer_depends_on_the_key,
+    runs.padding_does_not_matter,
+    runs.capacity_batch_and_64_bit_types_do_not_matter,
+    runs.promotion_of_types_is_explicit,
+    runs.every_database_and_budget_has_an_answer,
+    identity.it_has_a_name,
+    identity.hash_seeds_do_not_matter,
+    privacy.no_guarantee_is_exceeded,
+    success.it_succeeds_at_its_sample_size,
+)
 LEARNER_LONG: tuple[Check, ...] = (
-    runs.capacity_does_not_matter, runs.the_batch_does_not_matter, runs.bits_of_64_bit_mode_are_those_without,
+    runs.capacity_does_not_matter,
+    runs.the_batch_does_not_matter,
+    runs.bits_of_64_bit_mode_are_those_without,
     runs.jit_does_not_matter,
-)  # fmt: skip
+)
 CONCEPTS_FIRST: tuple[Check, ...] = (
-    concept_checks.it_has_the_members_of_a_class, concept_checks.it_is_a_frozen_value,
+    concept_checks.it_has_the_members_of_a_class,
+    concept_checks.it_is_a_frozen_value,
     concept_checks.targets_are_encoded_concepts,
-)  # fmt: skip
+)
 CONCEPTS: tuple[Check, ...] = (
-    concept_checks.elements_are_encoded_and_decoded, concept_checks.labels_are_columns,
-    concept_checks.hypotheses_are_sentences, concept_checks.errors_are_a_pseudometric,
-    concept_checks.errors_are_those_of_draws, concept_checks.pieces_are_the_errors_of_all_concepts,
-)  # fmt: skip
+    concept_checks.elements_are_encoded_and_decoded,
+    concept_checks.labels_are_columns,
+    concept_checks.hypotheses_are_sentences,
+    concept_checks.errors_are_a_pseudometric,
+    concept_checks.errors_are_those_of_draws,
+    concept_checks.pieces_are_the_errors_of_all_concepts,
+)
 LAW_FIRST: tuple[Check, ...] = (law_checks.it_has_the_members_of_a_law,)
 LAW: tuple[Check, ...] = (
-    law_checks.draws_are_marked, law_checks.masses_add_up_to_one, law_checks.log_prob_is_the_mass,
+    law_checks.draws_are_marked,
+    law_checks.masses_add_up_to_one,
+    law_checks.log_prob_is_the_mass,
     law_checks.samples_follow_the_law,
-)  # fmt: skip
+)
 MECHANISM_FIRST: tuple[Check, ...] = (mechanism_checks.it_claims_a_guarantee, mechanism_checks.it_is_traced)
 MECHANISM: tuple[Check, ...] = (
-    mechanism_checks.all_randomness_comes_from_laws, mechanism_checks.it_asks_within_its_sensitivity,
+    mechanism_checks.all_randomness_comes_from_laws,
+    mechanism_checks.it_asks_within_its_sensitivity,
     mechanism_checks.no_guarantee_is_exceeded,
-)  # fmt: skip
+)
 
 
 def check_learner(learner: Any, k: int | None = None, *, tell: Tell = None, **how: Any) -> list[Finding]:
@@ -88,9 +112,15 @@ def check_law(law: Any, *, quick: bool = False, tell: Tell = None) -> list[Findi
 
 
 def check_mechanism(
-    mechanism: Any, guarantee: Callable[[float, float], Guarantee] | None = None, *, universe: Universe | None = None,
-    plan: Callable[[Privacy], Any] | None = None, quick: bool = False, seconds: float = 20.0, tell: Tell = None,
-) -> list[Finding]:  # fmt: skip
+    mechanism: Any,
+    guarantee: Callable[[float, float], Guarantee] | None = None,
+    *,
+    universe: Universe | None = None,
+    plan: Callable[[Privacy], Any] | None = None,
+    quick: bool = False,
+    seconds: float = 20.0,
+    tell: Tell = None,
+) -> list[Finding]:
     """Runs all checks of a mechanism: its claim, its randomness, its sensitivity and its privacy.
 
     Args:
@@ -105,9 +135,12 @@ def check_mechanism(
 
 
 def target_of(
-    law: Callable[[Any, Any], Any], guarantee: Callable[[float, float], Guarantee], universe: Universe,
-    plan: Callable[[Privacy], Any] | None = None, name: str | None = None,
-) -> Target:  # fmt: skip
+    law: Callable[[Any, Any], Any],
+    guarantee: Callable[[float, float], Guarantee],
+    universe: Universe,
+    plan: Callable[[Privacy], Any] | None = None,
+    name: str | None = None,
+) -> Target:
     """An audit target from a function (database, plan) -> law, its claim and databases to enumerate."""
 
     def run(key: Any, database: Any, plan: Any) -> Any:

@@ -37,10 +37,21 @@ class LearnerUnderTest:
     """
 
     def __init__(
-        self, learner: Any, k: int | None = None, *, task: Task | None = None, small: Any = None, rows: int = 3,
-        sized: Any = None, programs: int = 4, least_spent: float = 0.0, source: Written | None = None,
-        random: int | None = None, quick: bool = False, seconds: float = 20.0,
-    ):  # fmt: skip
+        self,
+        learner: Any,
+        k: int | None = None,
+        *,
+        task: Task | None = None,
+        small: Any = None,
+        rows: int = 3,
+        sized: Any = None,
+        programs: int = 4,
+        least_spent: float = 0.0,
+        source: Written | None = None,
+        random: int | None = None,
+        quick: bool = False,
+        seconds: float = 20.0,
+    ):
         require_learner(learner)
         self.learner: Any = learner
         self.k = checks.integer("k", learner.number_of_concepts if k is None else k, 1)

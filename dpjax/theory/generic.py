@@ -17,9 +17,15 @@ _MOST = 40.0  # of t: e^-t is nothing beyond, and cosh t overflows
 
 
 def rows(
-    covers: Iterable[Sequence[Any]], choices: int, k: int, part: float, unseen: Callable[[int], float],
-    alpha: float, beta: float, agnostic: bool = False,
-) -> int:  # fmt: skip
+    covers: Iterable[Sequence[Any]],
+    choices: int,
+    k: int,
+    part: float,
+    unseen: Callable[[int], float],
+    alpha: float,
+    beta: float,
+    agnostic: bool = False,
+) -> int:
     """Rows from which all of k choices have an error of at most alpha (agnostic: beyond the best concept's).
 
     The bound rises where ``unseen`` gains a row, for a large epsilon above what it was for fewer rows: up to twice the
@@ -50,10 +56,14 @@ def rows(
         raise InputError("covers", "alternatives of one or more groups", repr(every), "see ConceptClass.covers")
     table = [group for cover in every for group in cover]
     starts = np.cumsum([0, *map(len, every)])[:-1]
-    count, left, differs = (np.array(column, float)[:, None] for column in (
-        [max(g.number, 1e-300) * choices**g.shared for g in table], [alpha - g.loss for g in table],
-        [g.differs for g in table],
-    ))  # fmt: skip
+    count, left, differs = (
+        np.array(column, float)[:, None]
+        for column in (
+            [max(g.number, 1e-300) * choices**g.shared for g in table],
+            [alpha - g.loss for g in table],
+            [g.differs for g in table],
+        )
+    )
     moment = np.log(np.cosh(t) - left * np.sinh(t) if agnostic else 1 + np.maximum(left, 0) * np.expm1(-t))
     hidden = np.array([g.hidden for g in table])
 

@@ -214,9 +214,11 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
     """
     if 1 / min(kept, fillers) >= alpha:
         raise NoTheoremError(
-            "alpha", f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more",
-            repr(alpha), "plan the sanitizer for this alpha",
-        )  # fmt: skip
+            "alpha",
+            f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more",
+            repr(alpha),
+            "plan the sanitizer for this alpha",
+        )
     threshold = 1 + 2 / epsilon * laplace_quantile(delta)
 
     def enough(n: int) -> bool:

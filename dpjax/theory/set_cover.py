@@ -59,9 +59,16 @@ def sample_errors(
 
 
 def realizable(
-    functions: float, k: int, rounds: int, coefficient: float, alpha: float, beta: float,
-    scale: float = 0.0, offset: float = 0.0, missed: float = 0.0,
-) -> int:  # fmt: skip
+    functions: float,
+    k: int,
+    rounds: int,
+    coefficient: float,
+    alpha: float,
+    beta: float,
+    scale: float = 0.0,
+    offset: float = 0.0,
+    missed: float = 0.0,
+) -> int:
     """Rows n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover; every larger n is enough, too.
 
     The functions that a run may return are not counted: given the sample their law has a density of at most

@@ -96,7 +96,7 @@ def descent_rounds(share: float) -> int:
 
 def descent(
     walk_epsilon: float, test_epsilon: float | None, share: float, rounds: int, children: int, alpha: float, beta: float
-) -> int:  # fmt: skip
+) -> int:
     """N of the second part of `learners.ProperVC1`: the zeros on the path to its leaf have mass at most alpha.
 
     With probability 1 - beta, in equal parts:

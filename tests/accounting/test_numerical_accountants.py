@@ -43,8 +43,10 @@ EVENTS = [
 def test_the_gaussian_trap():
     """The same event under REPLACE_ONE: dp_accounting's two accountants disagree by a factor of 2, ours agree."""
     event = dp_event.GaussianDpEvent(1.0)
-    theirs = [accountant.compose(event).get_epsilon(1e-6) for accountant in
-              (PLDAccountant(REPLACE), RdpAccountant(neighboring_relation=REPLACE))]  # fmt: skip
+    theirs = [
+        accountant.compose(event).get_epsilon(1e-6)
+        for accountant in (PLDAccountant(REPLACE), RdpAccountant(neighboring_relation=REPLACE))
+    ]
     assert theirs == pytest.approx([10.997, 5.222], abs=1e-3)
     for relation in Neighboring:
         run = [(GaussianNoise(1.0, 1.0, relation), 1)]

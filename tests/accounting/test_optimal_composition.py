@@ -21,8 +21,15 @@ from dpjax.accounting import (
 )
 from dpjax.core.checks import InputError
 
-EXTREMES = [(50.0, 1e-12, 10_000), (50.0, 1e-12, 3), (1e-6, 1e-12, 3000), (1e-6, 1e-12, 1), (1.0, 1e-6, 3000),
-            (1.0, 1e-300, 50), (0.1, 0.5, 7)]  # fmt: skip
+EXTREMES = [
+    (50.0, 1e-12, 10_000),
+    (50.0, 1e-12, 3),
+    (1e-6, 1e-12, 3000),
+    (1e-6, 1e-12, 1),
+    (1.0, 1e-6, 3000),
+    (1.0, 1e-300, 50),
+    (0.1, 0.5, 7),
+]
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 6])
@@ -53,9 +60,17 @@ def test_approximate_parts_against_the_worst_mechanism(laws, rounds):
 
 @pytest.mark.parametrize(
     ("epsilon0", "rounds", "epsilon"),
-    [(1.0, 5, 2.0), (0.1, 1000, 3.0), (0.01, 10_000, 1.0), (0.01, 3000, 6.0), (1e-6, 3000, 1e-4), (1e-6, 1, 0.0),
-     (50.0, 2000, 99_990.0), (1.0, 3000, 1600.0)],
-)  # fmt: skip
+    [
+        (1.0, 5, 2.0),
+        (0.1, 1000, 3.0),
+        (0.01, 10_000, 1.0),
+        (0.01, 3000, 6.0),
+        (1e-6, 3000, 1e-4),
+        (1e-6, 1, 0.0),
+        (50.0, 2000, 99_990.0),
+        (1.0, 3000, 1600.0),
+    ],
+)
 def test_relative_error_is_below_the_stated_margin(laws, epsilon0, rounds, epsilon):
     exact = laws.decimal_delta(epsilon0, rounds, epsilon)
     assert abs(Decimal(optimal_delta(epsilon0, rounds, epsilon)) - exact) <= Decimal("1e-10") * exact

@@ -151,10 +151,12 @@ def test_closed_forms_are_certified(relation):
 @pytest.mark.parametrize(
     ("rounds", "relation"),
     [
-        (1, ADD), (1, REPLACE), (12, ADD),
+        (1, ADD),
+        (1, REPLACE),
+        (12, ADD),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, ADD), (3, REPLACE), (12, REPLACE))),
     ],
-)  # fmt: skip
+)
 def test_zcdp_and_pure_are_certified(rounds, relation):
     for epsilon, delta in itertools.product((0.1, 1.0, 4.0), (1e-9, 1e-3, 0.3)):
         for share in (0.0, 0.2):
@@ -261,10 +263,11 @@ def test_guarantees():
 @pytest.mark.parametrize(
     ("relation", "scale", "coefficient"),
     [
-        (ADD, 0.0, 0.5), (REPLACE, 30.0, 0.5),
+        (ADD, 0.0, 0.5),
+        (REPLACE, 30.0, 0.5),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in ((ADD, 30.0, 0.1), (REPLACE, 0.0, 0.1))),
     ],
-)  # fmt: skip
+)
 def test_epsilon_inverts_delta(relation, scale, coefficient):
     for delta in (1e-9, 1e-3):
         epsilon = set_cover_epsilon(delta, coefficient, 3, 2, relation, scale)

@@ -41,9 +41,9 @@ def test_other_sources_are_another_entry(folder, monkeypatch):
     assert cache.kept("name", (1,), Counted(0.2)) == (0.2,)
 
 
-@pytest.mark.parametrize("text", [
-    "", "{", "[]", "3", "null", "{}", '{"arguments": "others", "values": [0.9]}', "\x00\xff",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "3", "null", "{}", '{"arguments": "others", "values": [0.9]}', "\x00\xff"]
+)
 def test_what_cannot_be_read_is_computed_again(folder, text):
     cache.kept("name", (1,), Counted(0.1))
     (path,) = folder.iterdir()

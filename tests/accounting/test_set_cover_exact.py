@@ -122,9 +122,7 @@ KINDS += [(REPLACE, kind) for kind in REPLACED]
 
 def rows_of(kind):
     """How the game calls the neighbors."""
-    return tuple(
-        Row(side, label == TARGET) for side, label in zip((-1, 1), kind, strict=True) if label is not None
-    )  # fmt: skip
+    return tuple(Row(side, label == TARGET) for side, label in zip((-1, 1), kind, strict=True) if label is not None)
 
 
 def worst_ratio(seed, steps, weaken=1.0):

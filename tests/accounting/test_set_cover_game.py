@@ -183,11 +183,8 @@ def test_many_rounds_approach_the_limit(epsilon, coefficient):
 
 @pytest.mark.parametrize(
     ("relation", "k"),
-    [
-        (ADD, None), (REPLACE, 2),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((ADD, 2), (REPLACE, None))),
-    ],
-)  # fmt: skip
+    [(ADD, None), (REPLACE, 2), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((ADD, 2), (REPLACE, None)))],
+)
 def test_monotone(relation, k):
     rate = 0.0 if k else 0.05
     by_epsilon = [game_delta(e, 0.2, 5, rate, k, relation) for e in np.linspace(0, 1.5, 12)]

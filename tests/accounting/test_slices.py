@@ -9,13 +9,7 @@ import pytest
 
 from dpjax.accounting import Guarantee
 from dpjax.accounting.numeric.profile import hockey_stick
-from dpjax.accounting.slices import (
-    response_masses,
-    slices,
-    slices_delta,
-    slices_epsilon,
-    slices_rate,
-)
+from dpjax.accounting.slices import response_masses, slices, slices_delta, slices_epsilon, slices_rate
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 

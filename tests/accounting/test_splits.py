@@ -127,8 +127,12 @@ def test_runs_that_spend_delta_get_half_of_it(composition):
 
 def test_more_runs_or_less_budget_never_give_more():
     for composition, spends in ALLOWED:
-        table = np.array([[[split(e, d, rounds, composition, spends).epsilon for d in DELTAS] for e in EPSILONS]
-                          for rounds in (2, 8, 100)])  # fmt: skip
+        table = np.array(
+            [
+                [[split(e, d, rounds, composition, spends).epsilon for d in DELTAS] for e in EPSILONS]
+                for rounds in (2, 8, 100)
+            ]
+        )
         assert np.all(np.diff(table, axis=0) < 0)
         assert np.all(np.diff(table, axis=1) > 0)
         assert np.all(np.diff(table, axis=2) >= -1e-9 * table[..., 1:])
@@ -149,9 +153,10 @@ def test_the_best_split_is_the_largest_of_all():
 
 def test_runs_that_spend_delta_have_no_zcdp():
     for attempt in (
-        lambda: require_composition("zcdp", "approximate"), lambda: split(1.0, 1e-6, 3, "zcdp", "approximate"),
+        lambda: require_composition("zcdp", "approximate"),
+        lambda: split(1.0, 1e-6, 3, "zcdp", "approximate"),
         lambda: composed(Guarantee(0.1, 1e-9, Neighboring.REPLACE_ONE, "run"), 3, 1e-6, "zcdp", "all"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError):
             attempt()
     require_composition("zcdp", "bounded range")
@@ -159,11 +164,17 @@ def test_runs_that_spend_delta_have_no_zcdp():
         require_composition("optimum", "pure")
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: split(0.0, 1e-6, 3, "basic", "pure"), lambda: split(1.0, 1.0, 3, "optimal", "pure"),
-    lambda: split(1.0, -1e-9, 3, "optimal", "pure"), lambda: split(1.0, 1e-6, 0, "optimal", "pure"),
-    lambda: split(float("nan"), 1e-6, 3, "zcdp", "pure"), lambda: split(1.0, 1e-6, 2.0, "basic", "pure"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: split(0.0, 1e-6, 3, "basic", "pure"),
+        lambda: split(1.0, 1.0, 3, "optimal", "pure"),
+        lambda: split(1.0, -1e-9, 3, "optimal", "pure"),
+        lambda: split(1.0, 1e-6, 0, "optimal", "pure"),
+        lambda: split(float("nan"), 1e-6, 3, "zcdp", "pure"),
+        lambda: split(1.0, 1e-6, 2.0, "basic", "pure"),
+    ],
+)
 def test_budgets_that_are_none_are_refused(attempt):
     with pytest.raises(InputError):
         attempt()

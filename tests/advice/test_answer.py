@@ -74,8 +74,15 @@ def test_reasons_are_in_plain_words(concepts, relation):
 
 def test_the_learners_of_points_are_found_by_their_constructors():
     found = candidates(POINTS, 1)
-    expected = {"KLN", "StablePoints", "PointLearner", "HashedPoints", "RepresentationLearner(PointBuckets)",
-                "GenericLearner(PointCounts)", "GenericLearner(Hierarchy(bits=6))"}  # fmt: skip
+    expected = {
+        "KLN",
+        "StablePoints",
+        "PointLearner",
+        "HashedPoints",
+        "RepresentationLearner(PointBuckets)",
+        "GenericLearner(PointCounts)",
+        "GenericLearner(Hierarchy(bits=6))",
+    }
     assert expected <= set(names(found))
     assert all(one.learner.concepts == POINTS for one in found if one.learner is not None)
     why = reasons(found)
@@ -115,9 +122,9 @@ def test_a_relation_is_one_of_the_questions():
     assert "replace-one" in reasons(found)["PointLearner"].lower().replace("_", "-")
 
 
-@pytest.mark.parametrize("learner", [
-    dp.KLN(POINTS), dp.Independent(dp.KLN(POINTS), 3, "zcdp"), dp.HashedPoints(POINTS, 2, bits=4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "learner", [dp.KLN(POINTS), dp.Independent(dp.KLN(POINTS), 3, "zcdp"), dp.HashedPoints(POINTS, 2, bits=4)]
+)
 def test_words_build_the_learner_again(learner):
     from dpjax.experiments.config.builder import LEARNERS, Builder
 
@@ -146,8 +153,11 @@ def test_without_delta_only_pure_learners_compete():
 
 def test_measured_sizes_are_compared_as_far_as_they_matter_and_a_store_resumes(tmp_path, monkeypatch):
     """Learners from outside: proved for 48 rows and right from 20 on; no theorem, right from 3 on; never right."""
-    mine = {"late": Oracle(POINTS, rows=48, need=20), "early": Oracle(POINTS, rows=None, need=3),
-            "never": Oracle(POINTS, rows=None, need=99)}  # fmt: skip
+    mine = {
+        "late": Oracle(POINTS, rows=48, need=20),
+        "early": Oracle(POINTS, rows=None, need=3),
+        "never": Oracle(POINTS, rows=None, need=99),
+    }
     lines: list[str] = []
     how = dp.Measure(trials=512, n_max=64, store=tmp_path)
     question = dict(learners=mine, only=["ParityLearner"], tasks=TASK, measure=how, tell=lines.append)
@@ -239,10 +249,17 @@ def test_each_atom_of_the_hard_ones_decides(concepts):
         assert {int(one) for row in np.asarray(task.targets) for one in wide.decode(row.reshape(-1, 2))} <= single
 
 
-@pytest.mark.parametrize("change", [
-    dict(k=0), dict(only=["NoSuchLearner"]), dict(tasks={}), dict(learners=["NoSuchLearner"]),
-    dict(privacy=1.0), dict(concepts=dp.Points),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        dict(k=0),
+        dict(only=["NoSuchLearner"]),
+        dict(tasks={}),
+        dict(learners=["NoSuchLearner"]),
+        dict(privacy=1.0),
+        dict(concepts=dp.Points),
+    ],
+)
 def test_wrong_questions_are_refused(change):
     with pytest.raises(InputError):
         dp.ask(**{"concepts": POINTS, **change})

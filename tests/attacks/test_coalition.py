@@ -67,7 +67,7 @@ PRIVATE = (
     (dp.Independent(dp.KLN(THRESHOLDS), 1, "optimal"), BonehShaw(2), None),
     (dp.KLN(POINTS, dp.Neighboring.ADD_OR_REMOVE_ONE), Tardos(2), 6),
     (dp.PointLearner(POINTS), Tardos(2), 6),
-)  # fmt: skip
+)
 
 
 def kept_private(learner, code, rows, trials):
@@ -118,18 +118,24 @@ def test_placements():
     assert len(set(tardos.elements)) == 1 and tardos.junk != tardos.elements[0] and not tardos.realizable
 
 
-@pytest.mark.parametrize(("make", "words"), [
-    (lambda: CoalitionAttack(dp.ERM(POINTS), BonehShaw(3)), "Thresholds with at least 4 elements"),
-    (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(16)), "got Thresholds on 16 elements"),
-    (lambda: CoalitionAttack(dp.ERM(dp.Points(dp.Domain(1))), Tardos(3)), "two concepts"),
-    (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(3), 2), "rows"),
-    (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(1)), "code.users"),
-    (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw), "instance"),
-    (lambda: CoalitionAttack(dp.ERM, BonehShaw(3)), "instance"),
-    (lambda: demonstrate(CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(2)), PRIVACY, ACCURACY, 0), "trials"),
-    (lambda: demonstrate(dp.ERM(THRESHOLDS), PRIVACY, ACCURACY), "attack: expected CoalitionAttack, got ERM"),
-    (lambda: demonstrate(CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(2)), dp.Privacy(1.0, 1.0), ACCURACY), "delta"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: CoalitionAttack(dp.ERM(POINTS), BonehShaw(3)), "Thresholds with at least 4 elements"),
+        (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(16)), "got Thresholds on 16 elements"),
+        (lambda: CoalitionAttack(dp.ERM(dp.Points(dp.Domain(1))), Tardos(3)), "two concepts"),
+        (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(3), 2), "rows"),
+        (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(1)), "code.users"),
+        (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw), "instance"),
+        (lambda: CoalitionAttack(dp.ERM, BonehShaw(3)), "instance"),
+        (lambda: demonstrate(CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(2)), PRIVACY, ACCURACY, 0), "trials"),
+        (lambda: demonstrate(dp.ERM(THRESHOLDS), PRIVACY, ACCURACY), "attack: expected CoalitionAttack, got ERM"),
+        (
+            lambda: demonstrate(CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(2)), dp.Privacy(1.0, 1.0), ACCURACY),
+            "delta",
+        ),
+    ],
+)
 def test_bad_input(make, words):
     with pytest.raises(InputError, match=words):
         make()

@@ -132,9 +132,7 @@ def test_a_shorter_code_is_sound_and_incomplete():
     assert measure(code, noise, 7, 512, any_word=True).innocent.count <= binom.isf(FALSE_ALARM, 512, code.security)
 
 
-CODES = (
-    BonehShaw(4), Tardos(4), Tardos(4, threshold="chernoff"), Tardos(3, score="original", threshold="proof"),
-)  # fmt: skip
+CODES = (BonehShaw(4), Tardos(4), Tardos(4, threshold="chernoff"), Tardos(3, score="original", threshold="proof"))
 
 
 @pytest.mark.parametrize("code", CODES, ids=str)
@@ -159,28 +157,32 @@ def test_the_first_accused():
     assert first(jnp.asarray([[False, True, True], [False, False, False]])).tolist() == [1, -1]
 
 
-@pytest.mark.parametrize(("make", "words"), [
-    (lambda: BonehShaw(4, k=424), "k >= 425 for 4 users at security 0.05"),
-    (lambda: BonehShaw(4, calibration="printed", k=425), "k >= 489"),
-    (lambda: BonehShaw(4, k=4, complete=False), "k >= 5 for 4 users"), (lambda: BonehShaw(4, complete=0), "complete"),
-    (lambda: Tardos(4, k=7000, score="original", threshold="proof"), "k >= 7012"),
-    (lambda: Tardos(4, threshold="proof"), "score"),
-    (lambda: BonehShaw(1, calibration="printed"), "users"),
-    (lambda: BonehShaw(4, 1.0), "security"),
-    (lambda: BonehShaw(4, float("nan")), "security"),
-    (lambda: Tardos(0), "users"),
-    (lambda: Tardos(4, score="best"), "original, symmetric"),
-    (
-        lambda: BonehShaw(3).trace(Tardos(4).generate(keys.root(0)), jnp.ones(BonehShaw(3).length, bool)),
-        "codebook: expected one of 3 users",
-    ),
-    (lambda: Tardos(4, 1e-8), "security: expected at least 3.81e-06 for the exact threshold of 4 users"),
-    (lambda: Tardos(4096, 5e-324), "threshold=chernoff"),
-    (lambda: BonehShaw(1000), "at most 67108864 columns"),
-    (lambda: Tardos(4).trace(Tardos(4).generate(keys.root(0)), jnp.ones(7, bool)), "word"),
-    (lambda: measure(BonehShaw(4), all_ones, 4, 16), "in column"),
-    (lambda: measure(BonehShaw(4), pirates.ones, 5, 16), "coalition"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: BonehShaw(4, k=424), "k >= 425 for 4 users at security 0.05"),
+        (lambda: BonehShaw(4, calibration="printed", k=425), "k >= 489"),
+        (lambda: BonehShaw(4, k=4, complete=False), "k >= 5 for 4 users"),
+        (lambda: BonehShaw(4, complete=0), "complete"),
+        (lambda: Tardos(4, k=7000, score="original", threshold="proof"), "k >= 7012"),
+        (lambda: Tardos(4, threshold="proof"), "score"),
+        (lambda: BonehShaw(1, calibration="printed"), "users"),
+        (lambda: BonehShaw(4, 1.0), "security"),
+        (lambda: BonehShaw(4, float("nan")), "security"),
+        (lambda: Tardos(0), "users"),
+        (lambda: Tardos(4, score="best"), "original, symmetric"),
+        (
+            lambda: BonehShaw(3).trace(Tardos(4).generate(keys.root(0)), jnp.ones(BonehShaw(3).length, bool)),
+            "codebook: expected one of 3 users",
+        ),
+        (lambda: Tardos(4, 1e-8), "security: expected at least 3.81e-06 for the exact threshold of 4 users"),
+        (lambda: Tardos(4096, 5e-324), "threshold=chernoff"),
+        (lambda: BonehShaw(1000), "at most 67108864 columns"),
+        (lambda: Tardos(4).trace(Tardos(4).generate(keys.root(0)), jnp.ones(7, bool)), "word"),
+        (lambda: measure(BonehShaw(4), all_ones, 4, 16), "in column"),
+        (lambda: measure(BonehShaw(4), pirates.ones, 5, 16), "coalition"),
+    ],
+)
 def test_bad_input(make, words):
     with pytest.raises(InputError, match=words):
         make()
@@ -192,10 +194,18 @@ def test_one_user():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [
-    BonehShaw(4), BonehShaw(8), Tardos(4), Tardos(8, threshold="chernoff"), Tardos(4, score="original"),
-    Tardos(3, score="original", threshold="proof"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "code",
+    [
+        BonehShaw(4),
+        BonehShaw(8),
+        Tardos(4),
+        Tardos(8, threshold="chernoff"),
+        Tardos(4, score="original"),
+        Tardos(3, score="original", threshold="proof"),
+    ],
+    ids=str,
+)
 def test_ten_thousand_codebooks(code):
     """99.9% intervals of both failures reach below xi, and the upper ends are at most 1.1 xi."""
     for coalition in {1, code.users // 2, code.users - 1, code.users}:

@@ -100,12 +100,20 @@ def test_other_rows_are_the_same_for_all_targets():
     assert np.all(y[:, 2:] == y[0, 2, 0]) and len(np.unique(y[:, 0], axis=0)) == 8
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"k": 0}, "k: expected"), ({"k": 11}, "k: expected"), ({"rows": 0}, "rows: expected"),
-    ({"different": 9}, "different: expected"), ({"trials": 0}, "trials"), ({"confidence": 0.0}, "confidence"),
-    ({"learner": KLN(Finite.of([[1, 1]]))}, "two concepts that differ"),
-    ({"different": 2}, "and agree on another one"), ({"learner": 1}, "learner"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k: expected"),
+        ({"k": 11}, "k: expected"),
+        ({"rows": 0}, "rows: expected"),
+        ({"different": 9}, "different: expected"),
+        ({"trials": 0}, "trials"),
+        ({"confidence": 0.0}, "confidence"),
+        ({"learner": KLN(Finite.of([[1, 1]]))}, "two concepts that differ"),
+        ({"different": 2}, "and agree on another one"),
+        ({"learner": 1}, "learner"),
+    ],
+)
 def test_what_cannot_be_packed(arguments, message):
     given = {"learner": KLN(BITS), "k": 2, "rows": 4, "privacy": Privacy(1.0, 0.0), "accuracy": ACCURACY} | arguments
     with pytest.raises(InputError, match=message):

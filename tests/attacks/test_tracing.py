@@ -195,12 +195,19 @@ def test_equal_scores_are_all_guesses_or_none():
     assert boldness(np.zeros(5), coins, 1.0, 100) > 0
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"k": 0}, "k: expected"), ({"rows": 1}, "rows: expected"), ({"trials": 999}, "trials: expected"),
-    ({"confidence": 1.0}, "confidence: expected"), ({"seed": -1}, "seed: expected"),
-    ({"learner": ERM(BITS)}, "a learner that claims privacy"), ({"learner": 3}, "learner"),
-    ({"learner": KLN(Finite.of([[1]]))}, "two concepts that differ"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k: expected"),
+        ({"rows": 1}, "rows: expected"),
+        ({"trials": 999}, "trials: expected"),
+        ({"confidence": 1.0}, "confidence: expected"),
+        ({"seed": -1}, "seed: expected"),
+        ({"learner": ERM(BITS)}, "a learner that claims privacy"),
+        ({"learner": 3}, "learner"),
+        ({"learner": KLN(Finite.of([[1]]))}, "two concepts that differ"),
+    ],
+)
 def test_what_cannot_be_traced(arguments, message):
     given = {"learner": KLN(BITS), "k": 2, "rows": 4, "privacy": Privacy(1.0, 0.0)} | arguments
     with pytest.raises(InputError, match=message):

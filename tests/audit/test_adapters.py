@@ -174,13 +174,7 @@ def test_outputs_that_are_there_already():
         audit.of_outputs(first[:600], second, CLAIM)
 
 
-@pytest.mark.parametrize(
-    ("bad", "says"),
-    [
-        (3.0, "one value"),
-        ([object()] * 1000, "the part of it that is published"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "says"), [(3.0, "one value"), ([object()] * 1000, "the part of it that is published")])
 def test_outputs_that_cannot_be_audited(bad, says):
     for sides in ((bad, np.zeros(1000)), (np.zeros(1000), bad)):
         with pytest.raises(InputError, match=says):
@@ -190,10 +184,13 @@ def test_outputs_that_cannot_be_audited(bad, says):
 @pytest.mark.parametrize(
     ("other", "name"),
     [
-        (np.full(1000, 2**60 + 1), str(2**60)), (np.append(np.zeros(600), np.full(400, np.nan)), "nan"),
-        (np.full(1000, "text"), "'text'"), ([[0.0], [0.0, 1.0]] * 500, "[0.0, 1.0]"), ([None] * 1000, "None"),
+        (np.full(1000, 2**60 + 1), str(2**60)),
+        (np.append(np.zeros(600), np.full(400, np.nan)), "nan"),
+        (np.full(1000, "text"), "'text'"),
+        ([[0.0], [0.0, 1.0]] * 500, "[0.0, 1.0]"),
+        ([None] * 1000, "None"),
     ],
-)  # fmt: skip
+)
 def test_outputs_of_every_kind(other, name):
     """Each is an outcome, and is named."""
     usual = np.full(1000, 2**60) if name == str(2**60) else np.zeros(1000)

@@ -36,8 +36,9 @@ def test_histograms_by_brute_force(relation, votes, cells):
 def test_more_rows_than_a_whole_number_of_64_bits_can_tell_apart(relation):
     """60 rows of two kinds without regard to order: neighbors are one row of the other kind, or one row, apart."""
     world = samples(Domain(1), 1, 60, relation, ordered=False)
-    counts = np.stack([(np.asarray(world.databases.y)[..., 0] == kind) & np.asarray(world.databases.mask)
-                       for kind in (False, True)]).sum(axis=2)  # fmt: skip
+    counts = np.stack(
+        [(np.asarray(world.databases.y)[..., 0] == kind) & np.asarray(world.databases.mask) for kind in (False, True)]
+    ).sum(axis=2)
     apart = np.abs(counts[:, :, None] - counts[:, None]).sum(axis=0)
     np.testing.assert_array_equal(world.pairs, np.argwhere(apart == (2 if relation is REPLACE else 1)))
 
@@ -46,8 +47,10 @@ def test_more_rows_than_a_whole_number_of_64_bits_can_tell_apart(relation):
 @pytest.mark.parametrize("ordered", [True, False])
 def test_samples_by_brute_force(relation, ordered):
     world = samples(Domain(2), 1, 3, relation, ordered=ordered)
-    shown = [tuple(world.show(jax.tree.map(lambda part, i=i: np.asarray(part)[i], world.databases)))
-             for i in range(len(world.databases.mask))]  # fmt: skip
+    shown = [
+        tuple(world.show(jax.tree.map(lambda part, i=i: np.asarray(part)[i], world.databases)))
+        for i in range(len(world.databases.mask))
+    ]
     assert len(shown) == len(set(shown))
     kinds = {row for database in shown for row in database}
     assert len(kinds) == 4

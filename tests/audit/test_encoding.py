@@ -22,15 +22,55 @@ class Answer:
 
 
 DIFFERENT = [
-    0, 1, 0.5, -0.0, np.nan, np.inf, -np.inf, 1e300, 2**53, 2**53 + 1, 2**63, 2**70, 1 + 2.0**-50, None, "yes", "no",
-    b"yes", "1", [], [1], [1, 2], [2, 1], (1, "a"),
-    (1, "b"), {"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"a": None}, [[1], [2, 3]],
-    np.zeros(2), np.zeros(3), np.zeros((2, 1)), np.array(["a", "b"]), np.array([1.0, None], object), 1 + 2j,
-    np.ma.masked_array([1, 2], [False, True]), np.ma.masked_array([1, 2], [True, False]), {1, 2}, Answer(1, "a"),
-    Answer(1, "b"), np.datetime64("2020-01-01"), pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"b": [1.0, 2.0]}),
-    pd.DataFrame({"a": [1.0, 2.0]}, index=[5, 6]), pd.Series([1.0, 2.0]), pd.Series([1.0, 2.0], index=["x", "y"]),
-    Raised(ValueError(), 0), Raised(KeyError(), 0),
-]  # fmt: skip
+    0,
+    1,
+    0.5,
+    -0.0,
+    np.nan,
+    np.inf,
+    -np.inf,
+    1e300,
+    2**53,
+    2**53 + 1,
+    2**63,
+    2**70,
+    1 + 2.0**-50,
+    None,
+    "yes",
+    "no",
+    b"yes",
+    "1",
+    [],
+    [1],
+    [1, 2],
+    [2, 1],
+    (1, "a"),
+    (1, "b"),
+    {"a": 1},
+    {"b": 1},
+    {"a": 1, "b": 2},
+    {"a": None},
+    [[1], [2, 3]],
+    np.zeros(2),
+    np.zeros(3),
+    np.zeros((2, 1)),
+    np.array(["a", "b"]),
+    np.array([1.0, None], object),
+    1 + 2j,
+    np.ma.masked_array([1, 2], [False, True]),
+    np.ma.masked_array([1, 2], [True, False]),
+    {1, 2},
+    Answer(1, "a"),
+    Answer(1, "b"),
+    np.datetime64("2020-01-01"),
+    pd.DataFrame({"a": [1.0, 2.0]}),
+    pd.DataFrame({"b": [1.0, 2.0]}),
+    pd.DataFrame({"a": [1.0, 2.0]}, index=[5, 6]),
+    pd.Series([1.0, 2.0]),
+    pd.Series([1.0, 2.0], index=["x", "y"]),
+    Raised(ValueError(), 0),
+    Raised(KeyError(), 0),
+]
 
 
 @pytest.mark.parametrize("example", [0.0, None, [1, 2], {"a": 1}])
@@ -41,10 +81,15 @@ def test_outputs_that_differ_have_codes_that_differ(example):
     assert codes.tolist() == [int(encoding.read([one])[0][0]) for one in DIFFERENT], "alone as among others"
 
 
-@pytest.mark.parametrize("same", [
-    [1, 1.0, np.float32(1), np.int64(1), True, np.array(1)], [np.nan, -np.nan, np.float32("nan")],
-    [[1, 2], (1, 2), np.array([1.0, 2.0])], [Raised(ValueError("a"), 1), Raised(ValueError("b"), 2)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "same",
+    [
+        [1, 1.0, np.float32(1), np.int64(1), True, np.array(1)],
+        [np.nan, -np.nan, np.float32("nan")],
+        [[1, 2], (1, 2), np.array([1.0, 2.0])],
+        [Raised(ValueError("a"), 1), Raised(ValueError("b"), 2)],
+    ],
+)
 def test_equal_outputs_have_one_code(same):
     encoding = Encoding([same[0]])
     assert len({int(encoding.read([one])[0][0]) for one in same}) == 1
@@ -80,19 +125,23 @@ def failing(data, rng):
     return float(rng.integers(3))
 
 
-@pytest.mark.parametrize(("function", "names"), [
-    (lambda data, rng: np.nan if data.sum() and rng.random() < 0.5 else float(rng.integers(3)), "nan"),
-    (lambda data, rng: None if data.sum() and rng.random() < 0.5 else float(rng.integers(3)), "None"),
-    (failing, "raised ValueError"),
-    (lambda data, rng: ["low", "high"][int(data.sum() and rng.random() < 0.5)], "output is 'low'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (lambda data, rng: np.nan if data.sum() and rng.random() < 0.5 else float(rng.integers(3)), "nan"),
+        (lambda data, rng: None if data.sum() and rng.random() < 0.5 else float(rng.integers(3)), "None"),
+        (failing, "raised ValueError"),
+        (lambda data, rng: ["low", "high"][int(data.sum() and rng.random() < 0.5)], "output is 'low'"),
+    ],
+)
 def test_what_happens_on_one_neighbor_only_is_a_leak(function, names):
     report = report_of(function)
     assert report.violated and report.epsilon_found > 4
     assert names in f"{report.details['event']} {report.details['event_outputs']}", report
     assert ("raised" in report.details) == (function is failing)
-    assert "a negative count, for example with the seed" in report.details.get("raised", "a negative count, for "
-                                                                               "example with the seed")  # fmt: skip
+    assert "a negative count, for example with the seed" in report.details.get(
+        "raised", "a negative count, for example with the seed"
+    )
 
 
 def test_a_leak_in_large_numbers_is_found():
@@ -114,10 +163,12 @@ def with_words(data, seed):
     told = data.sum() == 1 and rng.random() < 0.3
     mean = float(data.sum() + rng.laplace())
     return {
-        "text": {"note": "x" if told else "y", "mean": mean}, "none": {"note": None if told else "y", "mean": mean},
-        "list": ["x" if told else "y", mean], "texts": ["x" if told else "y", str(mean)],
+        "text": {"note": "x" if told else "y", "mean": mean},
+        "none": {"note": None if told else "y", "mean": mean},
+        "list": ["x" if told else "y", mean],
+        "texts": ["x" if told else "y", str(mean)],
         "table": pd.DataFrame({"note": ["x" if told else "y"], "mean": [mean]}),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

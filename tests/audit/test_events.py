@@ -27,8 +27,12 @@ def side(**counts):
 def test_a_set_of_few_outputs_is_named():
     """0 and 2 are the likelier ones on the first side: no threshold separates them from 1."""
     assert described(side(_0=400, _1=20, _2=400), side(_0=20, _1=780, _2=20)) <= {
-        "output is one of 0, 2", "output is none of 1", "output is 1", "output is not 1", "output is none of 0, 2",
-    }  # fmt: skip
+        "output is one of 0, 2",
+        "output is none of 1",
+        "output is 1",
+        "output is not 1",
+        "output is none of 0, 2",
+    }
 
 
 @pytest.mark.parametrize(("value", "name"), [(7, "7"), (-0.5, "-0.5"), ([3, 4], "(3, 4)")])

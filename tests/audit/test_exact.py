@@ -182,10 +182,12 @@ def test_dp_accounting_agrees():
 
 
 LEARNERS = [
-    ("kln", KLN(Points(Domain(3))), 1), ("kln", KLN(Thresholds(Domain(4))), 1),
-    ("median", ThresholdMedian(Thresholds(Domain(4))), 1), ("point", PointLearner(Points(Domain(2))), 1),
+    ("kln", KLN(Points(Domain(3))), 1),
+    ("kln", KLN(Thresholds(Domain(4))), 1),
+    ("median", ThresholdMedian(Thresholds(Domain(4))), 1),
+    ("point", PointLearner(Points(Domain(2))), 1),
     ("kln-optimal", Independent(KLN(Thresholds(Domain(2))), 2, "optimal"), 2),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "learner", "k"), LEARNERS, ids=lambda part: type(part).__name__)
@@ -389,8 +391,10 @@ def test_relations_must_match():
     target = mechanism_target("choosing", REPLACE)
     wrong = audit.histograms(5, 3, ADD)
     with pytest.raises(InputError, match="relation"):
-        audit.exact(audit.Target(target.name, target.claim, target.run, lambda: [wrong], target.pairs, target.table),
-                    Privacy(1.0, 1e-6))  # fmt: skip
+        audit.exact(
+            audit.Target(target.name, target.claim, target.run, lambda: [wrong], target.pairs, target.table),
+            Privacy(1.0, 1e-6),
+        )
     with pytest.raises(InputError, match="replace-one"):
         mechanism_target("randomized_response", ADD)
     with pytest.raises(InputError, match="printed"):

@@ -33,10 +33,18 @@ def logs(*laws):
         return np.log(np.array(laws))
 
 
-@pytest.mark.parametrize(("further", "violated"), [
-    ({}, False), ({"rho": 0.125}, False), ({"bounded_range": 1.0}, False), ({"rho": 1e-9}, True),
-    ({"bounded_range": 1e-9}, True), ({"bounded_range": 0.999}, True), ({"rho": 0.12, "bounded_range": 1.0}, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("further", "violated"),
+    [
+        ({}, False),
+        ({"rho": 0.125}, False),
+        ({"bounded_range": 1.0}, False),
+        ({"rho": 1e-9}, True),
+        ({"bounded_range": 1e-9}, True),
+        ({"bounded_range": 0.999}, True),
+        ({"rho": 0.12, "bounded_range": 1.0}, True),
+    ],
+)
 def test_a_claim_that_is_too_small_is_refuted(further, violated):
     """The exponential mechanism at epsilon 1 on scores that move against each other: its range is 1, its rho .1207."""
     report = audit.exact(chosen(claimed(**further)), Privacy(1.0, 0.0))
@@ -91,8 +99,11 @@ def test_rhos_of_the_exponential_mechanism_are_never_refuted():
     scores = generator.integers(-5, 6, (40, 4))
     moved = scores + generator.integers(-1, 2, scores.shape)
     for epsilon in (0.01, 1.0, 6.0):
-        laws = [m.exponential(side.astype(np.int32), epsilon).log_probs() for pair in zip(scores, moved, strict=True)
-                for side in pair]  # fmt: skip
+        laws = [
+            m.exponential(side.astype(np.int32), epsilon).log_probs()
+            for pair in zip(scores, moved, strict=True)
+            for side in pair
+        ]
         table = np.asarray(laws, np.float64)
         table -= np.log(np.exp(table).sum(axis=1, keepdims=True))
         pairs = np.arange(80).reshape(-1, 2)

@@ -24,10 +24,19 @@ def refuted(trials, wrong, epsilon, delta, found):
     return total
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "trials", "wrong"), [
-    (0.0, 0.0, 12, 0.5), (1.0, 0.0, 25, 0.2), (1.0, 0.0, 25, 0.02), (3.0, 0.0, 40, 0.01), (1.0, 0.05, 25, 0.2),
-    (0.5, 0.2, 20, 0.1), (2.0, 0.01, 40, 0.05), (0.0, 0.9, 15, 0.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "trials", "wrong"),
+    [
+        (0.0, 0.0, 12, 0.5),
+        (1.0, 0.0, 25, 0.2),
+        (1.0, 0.0, 25, 0.02),
+        (3.0, 0.0, 40, 0.01),
+        (1.0, 0.05, 25, 0.2),
+        (0.5, 0.2, 20, 0.1),
+        (2.0, 0.01, 40, 0.05),
+        (0.0, 0.9, 15, 0.0),
+    ],
+)
 def test_a_true_claim_is_refuted_with_at_most_the_stated_probability(epsilon, delta, trials, wrong):
     def by_epsilon(good, bad):
         return epsilon_of_guesses(good, bad, trials, delta, significance=LEVEL) > epsilon + 1e-9
@@ -42,10 +51,15 @@ def test_a_true_claim_is_refuted_with_at_most_the_stated_probability(epsilon, de
 def test_without_delta_the_test_is_exact():
     """Always a guess, never more than epsilon: the largest refutation probability is close to the level."""
     found = [
-        refuted(60, 1 / (1 + exp(epsilon)), epsilon, 0.0,
-                lambda good, bad, e=epsilon: epsilon_of_guesses(good, bad, 60, 0.0, significance=LEVEL) > e)
+        refuted(
+            60,
+            1 / (1 + exp(epsilon)),
+            epsilon,
+            0.0,
+            lambda good, bad, e=epsilon: epsilon_of_guesses(good, bad, 60, 0.0, significance=LEVEL) > e,
+        )
         for epsilon in np.linspace(0.1, 2, 12)
-    ]  # fmt: skip
+    ]
     assert 0.8 * LEVEL < max(found) <= LEVEL
 
 
@@ -75,10 +89,18 @@ def test_large_numbers():
     assert delta_of_guesses(10**6, 0, 10**6, 800.0) == 0.0  # which allows so many right guesses
 
 
-@pytest.mark.parametrize(("numbers", "name"), [
-    ((-1, 0, 10, 0.0), "right"), ((1, -1, 10, 0.0), "wrong"), ((6, 5, 10, 0.0), "trials"), ((1, 1, 0, 0.0), "trials"),
-    ((1, 1, 10, 1.0), "delta"), ((1, 1, 10, inf), "delta"), ((1.5, 1, 10, 0.0), "right"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("numbers", "name"),
+    [
+        ((-1, 0, 10, 0.0), "right"),
+        ((1, -1, 10, 0.0), "wrong"),
+        ((6, 5, 10, 0.0), "trials"),
+        ((1, 1, 0, 0.0), "trials"),
+        ((1, 1, 10, 1.0), "delta"),
+        ((1, 1, 10, inf), "delta"),
+        ((1.5, 1, 10, 0.0), "right"),
+    ],
+)
 def test_numbers_that_make_no_sense(numbers, name):
     with pytest.raises(InputError, match=name):
         epsilon_of_guesses(*numbers)

@@ -310,10 +310,14 @@ def loop_under_vmap_that_does_not_split(key, data, plan):
 
 
 REUSED = [
-    (same_key_twice, "earlier draw"), (one_key_for_all_lanes, "lanes"), (scan_that_does_not_split, "earlier draw"),
-    (drawn_and_split, "split or folded"), (split_and_drawn, "split or folded"), (again_behind_a_cond, "earlier draw"),
+    (same_key_twice, "earlier draw"),
+    (one_key_for_all_lanes, "lanes"),
+    (scan_that_does_not_split, "earlier draw"),
+    (drawn_and_split, "split or folded"),
+    (split_and_drawn, "split or folded"),
+    (again_behind_a_cond, "earlier draw"),
     (loop_under_vmap_that_does_not_split, "earlier draw"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("run", "what"), REUSED, ids=lambda part: getattr(part, "__name__", ""))
@@ -376,7 +380,7 @@ OUTER = jax.random.key(3)
         lambda key, data, plan: draw(jax.jit(lambda: OUTER)(), data, plan),
         lambda key, data, plan: jax.lax.cond(data[0] > 0, lambda: draw(OUTER, data, plan), lambda: jnp.int32(0)),
     ],
-)  # fmt: skip
+)
 def test_keys_made_outside_are_refused(run):
     with pytest.raises(audit.NotListable, match="given, got another key"):
         exact_table(run, DATA, PLAN)

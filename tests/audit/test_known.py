@@ -54,16 +54,20 @@ def test_planted_bugs_are_caught_beside_a_useless_event(bug):
 
 
 DEPARTURES = [
-    (wrong_sensitivity, laplace, 5_000), (scale_too_small, laplace, 10_000), (without_the_half, one_of_two, 5_000),
+    (wrong_sensitivity, laplace, 5_000),
+    (scale_too_small, laplace, 10_000),
+    (without_the_half, one_of_two, 5_000),
     (skips_its_noise, laplace, 200_000),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
     ("run", "law", "trials"),
-    [pytest.param(*case, marks=[pytest.mark.slow] if i else [], id=case[0].__name__)
-     for i, case in enumerate(DEPARTURES)],
-)  # fmt: skip
+    [
+        pytest.param(*case, marks=[pytest.mark.slow] if i else [], id=case[0].__name__)
+        for i, case in enumerate(DEPARTURES)
+    ],
+)
 def test_a_program_that_does_not_follow_its_stated_law_is_caught(run, law, trials):
     """With the trials that suffice without a stated law."""
     report = audit.statistical(target(run, audit.KnownLaw(law)), PRIVACY, trials=trials)
@@ -195,13 +199,15 @@ class Parts(Law):
 @pytest.mark.parametrize(
     ("known", "what"),
     [
-        (audit.KnownLaw(lambda data, p: data["no"]), "known"), (audit.KnownLaw(lambda data, p: 3), "known"),
-        (lambda output: output <= 0, "known"), (audit.KnownEvent(lambda output: output), "event"),
+        (audit.KnownLaw(lambda data, p: data["no"]), "known"),
+        (audit.KnownLaw(lambda data, p: 3), "known"),
+        (lambda output: output <= 0, "known"),
+        (audit.KnownEvent(lambda output: output), "event"),
         (audit.KnownEvent(lambda output: jnp.stack([output, output]) <= 0), "event"),
         (audit.KnownLaw(Parts), "law"),
     ],
     ids=["law fails", "no law", "no class", "number", "vector", "several densities"],
-)  # fmt: skip
+)
 def test_what_is_no_law_and_no_event_is_refused(known, what):
     with pytest.raises(InputError, match=rf"^{what}: expected"):
         audit.statistical(target(noisy, known), PRIVACY, trials=1000)

@@ -48,8 +48,12 @@ def test_both_events_of_a_guess_are_inside():
     assert np.flatnonzero(np.diff(inside.astype(int))).size == 2 and inside[0] and inside[-1]
     masses = sum(mass for mass, within in zip(found["first"], inside, strict=True) if within)
     assert masses == pytest.approx(float(np.mean(np.abs(numbers[0]) >= 1)), abs=0.02)
-    table = replace(by_numbers(np.zeros((1, 3), np.float32), "cells"), codes=jnp.arange(3, dtype=jnp.uint32),
-                    scores=jnp.float32([-1, 0, 1]), outputs=jnp.float32([[5], [6], [7]]))  # fmt: skip
+    table = replace(
+        by_numbers(np.zeros((1, 3), np.float32), "cells"),
+        codes=jnp.arange(3, dtype=jnp.uint32),
+        scores=jnp.float32([-1, 0, 1]),
+        outputs=jnp.float32([[5], [6], [7]]),
+    )
     both = [replace(table, threshold=jnp.float32(at), complement=jnp.bool_(at < 0)) for at in (1, -0.5)]
     assert naming.outputs(both) == ["5", "7"]
     side = Features(jnp.uint32([0, 1, 2]), jnp.float32([[5], [6], [7]]))
@@ -95,8 +99,13 @@ def test_an_exact_audit_of_a_learner_says_what_it_learned():
         return {"a": exponential(data, 1.0).sample(key)}
 
     outcomes = np.arange(2, dtype=np.int32).view(np.uint8).reshape(2, 4)
-    found = [in_words(run, np.zeros((1, 2), np.int32), Privacy(1.0, 0.0), outcomes, show)
-             for show in (lambda outputs: [f"number {a}" for a in outputs["a"]], lambda outputs: ["same", "same"],
-                          lambda outputs: outputs["no"])]  # fmt: skip
+    found = [
+        in_words(run, np.zeros((1, 2), np.int32), Privacy(1.0, 0.0), outcomes, show)
+        for show in (
+            lambda outputs: [f"number {a}" for a in outputs["a"]],
+            lambda outputs: ["same", "same"],
+            lambda outputs: outputs["no"],
+        )
+    ]
     numbers = ["0", "1"]
     assert found == [["number 0", "number 1"], ["same 0", "same 1"], numbers]

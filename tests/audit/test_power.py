@@ -48,9 +48,11 @@ def one_sided(data, p):
 
 
 CASES = {  # law, and the probabilities of the best event
-    "laplace": (laplace, (0.5, 0.5 / E)), "response": (response, (E / (1 + E), 1 / (1 + E))),
-    "response of five": (response_of_five, (E / (4 + E), 1 / (4 + E))), "one-sided": (one_sided, (0.5, 0.5 / E)),
-}  # fmt: skip
+    "laplace": (laplace, (0.5, 0.5 / E)),
+    "response": (response, (E / (1 + E), 1 / (1 + E))),
+    "response of five": (response_of_five, (E / (4 + E), 1 / (4 + E))),
+    "one-sided": (one_sided, (0.5, 0.5 / E)),
+}
 SYMMETRIC = ("laplace", "response", "response of five")
 
 
@@ -58,8 +60,9 @@ def target(law, known):
     claim = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "tight")
     pair = audit.Pair(np.int32(0), np.int32(1), show_numbers)
     run = lambda key, data, p: law(data, p).sample(key)  # noqa: E731
-    return audit.Target("tight", lambda e, d: claim, run, list, lambda: [pair],
-                        known=audit.KnownLaw(law) if known else None)  # fmt: skip
+    return audit.Target(
+        "tight", lambda e, d: claim, run, list, lambda: [pair], known=audit.KnownLaw(law) if known else None
+    )
 
 
 def of_event(p, q, n, level=0.05):
@@ -99,9 +102,12 @@ def of_marks(law, question, known):
 
 @pytest.mark.parametrize(
     ("name", "n"),
-    [pytest.param(name, n, marks=[] if n == 1000 and name in ("laplace", "one-sided") else pytest.mark.slow)
-     for name in CASES for n in (1000, 10**4, 10**5)],
-)  # fmt: skip
+    [
+        pytest.param(name, n, marks=[] if n == 1000 and name in ("laplace", "one-sided") else pytest.mark.slow)
+        for name in CASES
+        for n in (1000, 10**4, 10**5)
+    ],
+)
 def test_a_known_law_loses_little_to_an_oracle(name, n):
     """The stated question on all trials at 3/4 of the level."""
     law = CASES[name][0]

@@ -94,15 +94,19 @@ def test_questions_inside_loops_are_heard_each_time():
 
 
 LEARNERS = [
-    (KLN(Thresholds(Domain(2**32))), 1), (KLN(Points(Domain(2**20))), 1),
-    (Independent(KLN(Points(Domain(2**20))), 2, "optimal"), 2), (PointLearner(Points(Domain(2**20))), 2),
+    (KLN(Thresholds(Domain(2**32))), 1),
+    (KLN(Points(Domain(2**20))), 1),
+    (Independent(KLN(Points(Domain(2**20))), 2, "optimal"), 2),
+    (PointLearner(Points(Domain(2**20))), 2),
     (ThresholdMedian(Thresholds(Domain(2**20))), 1),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("learner", "k"), [
-    pytest.param(*row, marks=pytest.mark.slow if i in (1, 2) else ()) for i, row in enumerate(LEARNERS)
-], ids=lambda part: type(part).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    ("learner", "k"),
+    [pytest.param(*row, marks=pytest.mark.slow if i in (1, 2) else ()) for i, row in enumerate(LEARNERS)],
+    ids=lambda part: type(part).__name__,
+)
 def test_learners_ask_within_their_sensitivities(learner, k):
     target = evidence.learner_target(learner, "learner", k)
     few = replace(target, pairs=lambda: target.pairs()[3:6])

@@ -104,8 +104,7 @@ def test_false_alarms_long(draw, delta):
 
 
 @pytest.mark.parametrize(
-    "bug",
-    [pytest.param(bug, marks=[pytest.mark.slow] if i % 5 else [], id=bug.what) for i, bug in enumerate(BUGS)],
+    "bug", [pytest.param(bug, marks=[pytest.mark.slow] if i % 5 else [], id=bug.what) for i, bug in enumerate(BUGS)]
 )
 def test_planted_bugs_are_caught(bug):
     report = audit.statistical(bug.target(), PRIVACY, trials=bug.trials)
@@ -135,9 +134,11 @@ def test_the_right_sparse_vector_is_not_accused(pair):
 
 @pytest.mark.parametrize(
     ("run", "verdict"),
-    [(lambda key, data, p: jnp.int32(-1), "vacuous"),
-     (lambda key, data, p: jax.random.bernoulli(key, 0.01), "consistent with the claim")],
-)  # fmt: skip
+    [
+        (lambda key, data, p: jnp.int32(-1), "vacuous"),
+        (lambda key, data, p: jax.random.bernoulli(key, 0.01), "consistent with the claim"),
+    ],
+)
 def test_an_audit_that_saw_one_outcome_says_so(run, verdict):
     report = audit.statistical(target(run), PRIVACY, trials=2000)
     assert report.verdict.partition(":")[0] == verdict
@@ -293,13 +294,8 @@ def host_code(key, data, p):
 
 @pytest.mark.parametrize(
     ("run", "says"),
-    [
-        (impure, "pure function"),
-        (impure_table, "pure function"),
-        (throws, "out of luck"),
-        (host_code, "jittable"),
-    ],
-)  # fmt: skip
+    [(impure, "pure function"), (impure_table, "pure function"), (throws, "out of luck"), (host_code, "jittable")],
+)
 def test_bad_targets_are_refused_and_nothing_is_claimed(run, says):
     with pytest.raises(InputError, match=says):
         audit.statistical(target(run), PRIVACY, trials=2000)
@@ -321,9 +317,12 @@ def test_a_target_is_traced_once_for_all_pairs_of_a_shape_and_once_anew():
 
 def test_an_output_whose_shape_tells_the_databases_apart_is_refused():
     leaky = audit.Target(
-        "leaky", lambda e, d: Guarantee(1.0, 0.0, REPLACE, "leaky"), lambda key, data, p: data * 2, list,
+        "leaky",
+        lambda e, d: Guarantee(1.0, 0.0, REPLACE, "leaky"),
+        lambda key, data, p: data * 2,
+        list,
         lambda: [audit.Pair(np.zeros(2, np.int32), np.zeros(3, np.int32), show_numbers)],
-    )  # fmt: skip
+    )
     with pytest.raises(InputError, match="one shape"):
         audit.statistical(leaky, PRIVACY, trials=2000)
 

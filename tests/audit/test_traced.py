@@ -88,18 +88,25 @@ def test_the_budget_is_that_of_the_claim():
 @pytest.mark.parametrize(
     ("pair", "lost"),
     [
-        (([1.7e9, 1.7e9], [1.7e9 + 1, 1.7e9]), True), (([1.7e9], [1.7e9 + 100]), True), (([1e300], [2e300]), True),
-        ((1.7e9, 1.7e9 + 1), True), (([0.1, 0.2], [0.1, 0.3]), False), (([1e9], [2e9]), False),
+        (([1.7e9, 1.7e9], [1.7e9 + 1, 1.7e9]), True),
+        (([1.7e9], [1.7e9 + 100]), True),
+        (([1e300], [2e300]), True),
+        ((1.7e9, 1.7e9 + 1), True),
+        (([0.1, 0.2], [0.1, 0.3]), False),
+        (([1e9], [2e9]), False),
         (([0.1], [1e300]), False),
     ],
-)  # fmt: skip
+)
 def test_pairs_whose_difference_float32_loses(pair, lost):
     """They would be audited as one database, or with a difference that is not theirs."""
     function = lambda data, key: jnp.sum(data) + random.laplace(key)  # noqa: E731
     of_ones_own = audit.Target(
-        "mine", lambda epsilon, delta: CLAIM, lambda key, data, plan: function(data, key), list,
+        "mine",
+        lambda epsilon, delta: CLAIM,
+        lambda key, data, plan: function(data, key),
+        list,
         lambda: [audit.Pair(*map(np.array, pair), list)],
-    )  # fmt: skip
+    )
     for made in (lambda: traced(function, [pair]), lambda: audit.statistical(of_ones_own, Privacy(1.0), trials=1000)):
         if lost:
             with pytest.raises(InputError, match=r"difference float32 keeps.*subtract a public constant"):

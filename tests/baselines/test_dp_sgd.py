@@ -69,8 +69,9 @@ def test_one_subsampled_step_by_the_theorem():
     np.testing.assert_allclose([epsilon, delta], [EPSILON, DELTA], rtol=0.02)
 
 
-@pytest.mark.parametrize("given", [(0.0, 1e-6, 0.1, 3), (1.0, 0.0, 0.1, 3), (1.0, 1e-6, 0.0, 3), (1.0, 1e-6, 1.5, 3),
-                                   (1.0, 1e-6, 0.1, 0)])  # fmt: skip
+@pytest.mark.parametrize(
+    "given", [(0.0, 1e-6, 0.1, 3), (1.0, 0.0, 0.1, 3), (1.0, 1e-6, 0.0, 3), (1.0, 1e-6, 1.5, 3), (1.0, 1e-6, 0.1, 0)]
+)
 def test_no_noise_makes_these_private(given):
     with pytest.raises(InputError):
         noise_multiplier(*given)

@@ -77,9 +77,11 @@ def test_it_promises_nothing():
     assert plan is None and learner.guarantee(plan) is None
 
 
-@pytest.mark.parametrize("concepts", [
-    Parities(10), Conjunctions(6), Disjunctions(3), trees.star(40), trees.recursive(300, 1, 0.5), Finite.of(MATRIX),
-], ids=lambda c: type(c).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "concepts",
+    [Parities(10), Conjunctions(6), Disjunctions(3), trees.star(40), trees.recursive(300, 1, 0.5), Finite.of(MATRIX)],
+    ids=lambda c: type(c).__name__,
+)
 def test_classes_that_are_not_ordered_are_sized_by_all_their_concepts(concepts):
     """A tree, too, although it has dimension 1: the target's siblings are as many bad concepts as there are."""
     size = ERM(concepts).sample_size(Privacy(1.0), ACCURACY)
@@ -117,10 +119,13 @@ def hard_literals():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("world", [
-    pytest.param(lambda: hard_siblings(0.1), id="tree"),
-    pytest.param(hard_literals, id="conjunctions", marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(lambda: hard_siblings(0.1), id="tree"),
+        pytest.param(hard_literals, id="conjunctions", marks=pytest.mark.slow),
+    ],
+)
 def test_success_at_the_sample_size_where_many_concepts_are_bad(world, stats, key):
     """At the size for an ordered class it is about .68 on the tree and .75 on the conjunctions."""
     concepts, law, number, alpha = world()
@@ -158,10 +163,17 @@ def test_many_labels_are_learned_from_all_bits():
         learner.learn(jax.random.key(0), Sample(x, sample.y[:, :3], sample.mask), None)
 
 
-@pytest.mark.parametrize("of", [
-    lambda erm: erm, lambda erm: Independent(erm, 3), Confident, EmpiricalLearner, Boosted,
-    lambda erm: BitReduction(Multiclass.of([[0, 1], [2, 0], [1, 2]]), ERM),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda erm: erm,
+        lambda erm: Independent(erm, 3),
+        Confident,
+        EmpiricalLearner,
+        Boosted,
+        lambda erm: BitReduction(Multiclass.of([[0, 1], [2, 0], [1, 2]]), ERM),
+    ],
+)
 def test_nothing_that_is_made_of_it_claims_privacy(of):
     """`spends` is the kind that promises least, and no guarantee follows from it."""
     learner = of(ERM(Thresholds(Domain(16))))

@@ -13,17 +13,23 @@ from dpjax.dimensions import families, littlestone_dimension
 from dpjax.dimensions.automaton import standard_optimal_algorithm
 
 SMALL = {
-    "thresholds": families.thresholds(4), "points": families.points(4, 1, exactly=False),
-    "2-points": families.points(4, 2), "intervals": families.intervals(4),
+    "thresholds": families.thresholds(4),
+    "points": families.points(4, 1, exactly=False),
+    "2-points": families.points(4, 2),
+    "intervals": families.intervals(4),
     "three labels": np.array([[1, 0], [1, 1], [2, 0], [2, 2]]),
-    "random": np.unique(np.random.default_rng(1).integers(0, 3, (9, 3)), axis=0), "one concept": np.array([[2, 0, 1]]),
-}  # fmt: skip
+    "random": np.unique(np.random.default_rng(1).integers(0, 3, (9, 3)), axis=0),
+    "one concept": np.array([[2, 0, 1]]),
+}
 LARGE = {
-    "thresholds": families.thresholds(64), "points": families.points(32, 1, exactly=False),
-    "2-points": families.points(12, 2, exactly=False), "intervals": families.intervals(16),
-    "Theorem 6.1": families.copies(families.one_bit_gap(15), 2), "Theorem 7.2": families.independent_bits(2, 2, 6),
+    "thresholds": families.thresholds(64),
+    "points": families.points(32, 1, exactly=False),
+    "2-points": families.points(12, 2, exactly=False),
+    "intervals": families.intervals(16),
+    "Theorem 6.1": families.copies(families.one_bit_gap(15), 2),
+    "Theorem 7.2": families.independent_bits(2, 2, 6),
     "random": np.unique(np.random.default_rng(2).integers(0, 4, (40, 8)), axis=0),
-}  # fmt: skip
+}
 COUNT = jax.jit(jax.vmap(lambda machine, x, y: run_automaton(machine, x, y).mistakes, (None, 0, 0)))
 
 

@@ -23,9 +23,17 @@ from dpjax import cli
 from dpjax.core.checks import InputError
 
 SCHEMA = {
-    "name": str, "value": float, "peer": str, "peer_value": float, "ratio": float, "goal": float | None, "unit": str,
-    "passed": bool | None, "note": str, "processor": str,
-}  # fmt: skip
+    "name": str,
+    "value": float,
+    "peer": str,
+    "peer_value": float,
+    "ratio": float,
+    "goal": float | None,
+    "unit": str,
+    "passed": bool | None,
+    "note": str,
+    "processor": str,
+}
 SHORT = ("exponential-1k-jax", "laplace-jax")
 OTHERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and name not in SHORT]
 AHEAD = ["exponential-1k-numpy", "exponential-64k-numpy", "exponential-1k-jax", "exponential-64k-jax", "laplace-jax"]
@@ -110,9 +118,11 @@ def test_names_are_unique_and_goals_are_ratios():
 
 
 def test_the_command_prints_rows_and_says_whether_goals_are_met(monkeypatch, capsys):
-    rows = {"good": Row("good", "a peer", "things/s", 2.0, lambda _: Measured(6, 2, 3, "a note")),
-            "bad": Row("bad", "a peer", "things/s", 4.0, lambda _: Measured(6, 2, 3)),
-            "informs": Row("informs", "a peer", "things/s", None, lambda _: Measured(6, 2, 3))}  # fmt: skip
+    rows = {
+        "good": Row("good", "a peer", "things/s", 2.0, lambda _: Measured(6, 2, 3, "a note")),
+        "bad": Row("bad", "a peer", "things/s", 4.0, lambda _: Measured(6, 2, 3)),
+        "informs": Row("informs", "a peer", "things/s", None, lambda _: Measured(6, 2, 3)),
+    }
     monkeypatch.setattr("benchmarks.suite.ROWS", rows)
     assert command.main(["good", "informs", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)["rows"]
@@ -128,8 +138,10 @@ def test_what_is_measured_before_an_interrupt_is_printed(monkeypatch, capsys, st
     def interrupted(_):
         raise KeyboardInterrupt
 
-    rows = {"first": Row("first", "a peer", "things/s", None, lambda _: Measured(6, 2, 3)),
-            "second": Row("second", "a peer", "things/s", None, interrupted)}  # fmt: skip
+    rows = {
+        "first": Row("first", "a peer", "things/s", None, lambda _: Measured(6, 2, 3)),
+        "second": Row("second", "a peer", "things/s", None, interrupted),
+    }
     monkeypatch.setattr("benchmarks.suite.ROWS", rows)
     with contextlib.suppress(KeyboardInterrupt):
         assert start(["first", "second"]) != 0

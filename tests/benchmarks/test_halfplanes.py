@@ -38,12 +38,15 @@ def test_the_samplers_that_race_draw_from_one_law(stats):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measured", [
-    lambda: halfplanes.within(ROWS, 0.5, 0.0),
-    lambda: halfplanes.against(halfplanes.by_slabs, ROWS, 0.0),
-    pytest.param(lambda: halfplanes.against(halfplanes.by_events, ROWS, 0.0), marks=pytest.mark.slow),
-    pytest.param(lambda: halfplanes.together(ROWS, 4, 0.0), marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "measured",
+    [
+        lambda: halfplanes.within(ROWS, 0.5, 0.0),
+        lambda: halfplanes.against(halfplanes.by_slabs, ROWS, 0.0),
+        pytest.param(lambda: halfplanes.against(halfplanes.by_events, ROWS, 0.0), marks=pytest.mark.slow),
+        pytest.param(lambda: halfplanes.together(ROWS, 4, 0.0), marks=pytest.mark.slow),
+    ],
+)
 def test_ratios_are_of_the_rates(measured):
     found = measured()
     assert found.value > 0 and found.ratio == pytest.approx(found.value / found.peer_value)

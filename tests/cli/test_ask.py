@@ -73,12 +73,30 @@ def test_the_table_names_both_learners_and_the_bound(capsys, tmp_path, monkeypat
     (tmp_path / "asked_of.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    words = ["ask", "Points(16)", "--only", "ParityLearner", "--import", "asked_of", "--learner", "asked_of:Knows",
-             "--task", "asked_of:seven", "--trials", "512", "--store", "trials"]  # fmt: skip
+    words = [
+        "ask",
+        "Points(16)",
+        "--only",
+        "ParityLearner",
+        "--import",
+        "asked_of",
+        "--learner",
+        "asked_of:Knows",
+        "--task",
+        "asked_of:seven",
+        "--trials",
+        "512",
+        "--store",
+        "trials",
+    ]
     assert cli.main(words) == 0
     shown = capsys.readouterr()
-    for text in ("smallest provable n       4  asked_of:Knows", "smallest measured n*      (2, 3]  asked_of:Knows",
-                 "no private learner below", "1 that do not compete"):  # fmt: skip
+    for text in (
+        "smallest provable n       4  asked_of:Knows",
+        "smallest measured n*      (2, 3]  asked_of:Knows",
+        "no private learner below",
+        "1 that do not compete",
+    ):
         assert text in shown.out, shown.out
     assert "asked_of:Knows: n* (2, 3]" in shown.err and any((tmp_path / "trials" / "cells").iterdir())
     assert cli.main([*words, "--verbose"]) == 0
@@ -113,18 +131,21 @@ def test_a_learner_that_cannot_run_has_only_its_theorem(capsys):
     assert "no learner that runs has a theorem" in shown and "[1]" in shown and "use ParityLearner" in shown
 
 
-@pytest.mark.parametrize(("words", "name"), [
-    (("Points(16)", "--k", "0"), "k"),
-    (("Points(16)", "--alpha", "2"), "alpha"),
-    (("Points(16)", "--epsilon", "0"), "epsilon"),
-    (("Poinst(16)",), "PointSets"),
-    (("Points(16)", "--only", "KLM"), "KLN"),
-    (("Points(16)", "--learners", "nowhere:Learner"), "--import"),
-    (("Points(16)", "--task", "hard_tree"), "task"),
-    (("Points(16)", "--task", "hard_points", "--distribution", "uniform"), "distribution"),
-    (("Points(16)", "--relation", "add-one"), "relation"),
-    (("Points(16)", "--within", "0.5"), "within"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("Points(16)", "--k", "0"), "k"),
+        (("Points(16)", "--alpha", "2"), "alpha"),
+        (("Points(16)", "--epsilon", "0"), "epsilon"),
+        (("Poinst(16)",), "PointSets"),
+        (("Points(16)", "--only", "KLM"), "KLN"),
+        (("Points(16)", "--learners", "nowhere:Learner"), "--import"),
+        (("Points(16)", "--task", "hard_tree"), "task"),
+        (("Points(16)", "--task", "hard_points", "--distribution", "uniform"), "distribution"),
+        (("Points(16)", "--relation", "add-one"), "relation"),
+        (("Points(16)", "--within", "0.5"), "within"),
+    ],
+)
 def test_wrong_words_are_refused(words, name, capsys):
     assert cli.main(["ask", *words]) == 2
     shown = capsys.readouterr()

@@ -73,32 +73,35 @@ def test_the_learner_s_own_sample_size(capsys):
     assert found["rows"] > 10 * found["users"] and not found["violated"]
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (("ERM", "--users", "4", "--k", "300"), "k >= 425"),
-    (("ERM", "--k", "20"), "k >= 66 for 2 users"),
-    (("ERM", "--delta", "1"), "delta: expected a number in [0, 1)"),
-    (("ERM", "--users", "70"), "Thresholds with at least 71 elements, got Thresholds on 64 elements"),
-    (("ERM", "--concepts", "Points(64)"), "Tardos"),
-    (("ERM", "--users", "1"), "users"),
-    (("ERM", "--n", "3"), "n: expected at least 4, a row for each user, got 3"),
-    (("ERM", "--code", "BonehShaw(users=3)", "--users", "4"), "users: expected 3, as in --code, got 4"),
-    (("ERM", "--code", "BonehShaw(k=425)", "--k", "500"), "k: expected 425, as in --code, got 500"),
-    (("ERM", "--code", "Tardos(security=0.1)", "--security", "0.2"), "security: expected 0.1, as in --code"),
-    (("ERM", "--code", "Tardos", "--k", "5"), "k: expected k >= 146 for 2 users, got 5"),
-    (("KLN", "--packing", "--code", "Tardos"), "code: expected none beside --packing"),
-    (("KLN", "--packing", "--security", "0.1"), "security: expected none beside --packing"),
-    (("KLN(Thresholds(64))",), "learner: expected a learner without its class"),
-    (("Independent(KLN(Points(3)))",), "leave the class out, it is that of --concepts"),
-    (("ERM", "--confidence", "1"), "choose for example 0.95"),
-    (("Independent(KLN, k=3)",), "learner: expected one of 425 concepts, got k = 3"),
-    (("--import", "json", "Leaky(leak=True)"), "--import: expected names of modules, got 'Leaky(leak=True)'"),
-    (("--import", "json", "KLN"), "import: expected a module that can be found, got 'KLN'"),
-    (("ERM", "--n", "9", "--sample-size"), "one of the two"),
-    (("ERM", "--code", "Turbo"), "BonehShaw, Tardos"),
-    (("ERM", "--code", "BonehShaw(calibration=best)"), "calibration"),
-    (("ERM", "--security", "0"), "security"),
-    (("ERM", "--trials", "0"), "trials"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ERM", "--users", "4", "--k", "300"), "k >= 425"),
+        (("ERM", "--k", "20"), "k >= 66 for 2 users"),
+        (("ERM", "--delta", "1"), "delta: expected a number in [0, 1)"),
+        (("ERM", "--users", "70"), "Thresholds with at least 71 elements, got Thresholds on 64 elements"),
+        (("ERM", "--concepts", "Points(64)"), "Tardos"),
+        (("ERM", "--users", "1"), "users"),
+        (("ERM", "--n", "3"), "n: expected at least 4, a row for each user, got 3"),
+        (("ERM", "--code", "BonehShaw(users=3)", "--users", "4"), "users: expected 3, as in --code, got 4"),
+        (("ERM", "--code", "BonehShaw(k=425)", "--k", "500"), "k: expected 425, as in --code, got 500"),
+        (("ERM", "--code", "Tardos(security=0.1)", "--security", "0.2"), "security: expected 0.1, as in --code"),
+        (("ERM", "--code", "Tardos", "--k", "5"), "k: expected k >= 146 for 2 users, got 5"),
+        (("KLN", "--packing", "--code", "Tardos"), "code: expected none beside --packing"),
+        (("KLN", "--packing", "--security", "0.1"), "security: expected none beside --packing"),
+        (("KLN(Thresholds(64))",), "learner: expected a learner without its class"),
+        (("Independent(KLN(Points(3)))",), "leave the class out, it is that of --concepts"),
+        (("ERM", "--confidence", "1"), "choose for example 0.95"),
+        (("Independent(KLN, k=3)",), "learner: expected one of 425 concepts, got k = 3"),
+        (("--import", "json", "Leaky(leak=True)"), "--import: expected names of modules, got 'Leaky(leak=True)'"),
+        (("--import", "json", "KLN"), "import: expected a module that can be found, got 'KLN'"),
+        (("ERM", "--n", "9", "--sample-size"), "one of the two"),
+        (("ERM", "--code", "Turbo"), "BonehShaw, Tardos"),
+        (("ERM", "--code", "BonehShaw(calibration=best)"), "calibration"),
+        (("ERM", "--security", "0"), "security"),
+        (("ERM", "--trials", "0"), "trials"),
+    ],
+)
 def test_refusals(capsys, words, said):
     assert cli.main(["attack", *words]) == 2
     found = capsys.readouterr()

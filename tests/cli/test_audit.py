@@ -36,8 +36,13 @@ def own_target():
     zero, one = np.zeros((), np.int32), np.ones((), np.int32)
     claim = Guarantee(0.1, 0.0, Neighboring.REPLACE_ONE, "randomized response at epsilon 1")
     law = lambda data, p: mechanisms.randomized_response(data, 1.0)  # noqa: E731
-    return Target("mine", lambda e, d: claim, lambda key, data, p: law(data, p).sample(key), list,
-                  lambda: [Pair(zero, one, show_numbers)])  # fmt: skip
+    return Target(
+        "mine",
+        lambda e, d: claim,
+        lambda key, data, p: law(data, p).sample(key),
+        list,
+        lambda: [Pair(zero, one, show_numbers)],
+    )
 
 
 class OwnLearner(KLN):
@@ -78,26 +83,32 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["ERM"], "ERM, which is not private"), (["Points"], "did you mean point"),
+        (["ERM"], "ERM, which is not private"),
+        (["Points"], "did you mean point"),
         (["BitReduction", "--calibration", "printed"], "calibration: expected corrected for BitReduction"),
         ([f"{__name__}:not_private"], "claims privacy"),
-        ([], "--all"), (["stability", "--all"], "--all"),
+        ([], "--all"),
+        (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
         (["--all", "--calibration", "printed"], "corrected"),
         (["--all", "--relation", "add-or-remove-one"], "relation"),
-        (["stability", "--epsilon", "0"], "epsilon"), (["stability", "--delta", "1.5"], "delta"),
+        (["stability", "--epsilon", "0"], "epsilon"),
+        (["stability", "--delta", "1.5"], "delta"),
         (["randomized_response", "--method", "replay"], "no question"),
-        (["stability", "--method", "guess"], "method"), (["stability", "--relation", "cousins"], "relation"),
+        (["stability", "--method", "guess"], "method"),
+        (["stability", "--relation", "cousins"], "relation"),
         (["kln-basic", "--relation", "add-or-remove-one"], "relation"),
         (["no_such_module:thing"], "a module that can be found"),
         (["kln-points", "--search", "3"], "search: expected 0 for method exact, got 3"),
         (["kln-points", "--distance", "2"], "distance: expected 1 for method exact, got 2"),
         ([f"{__name__}:not_a_target"], "a subclass of dpjax.Learner"),
-        (["dpjax.learners:KLN"], "the class KLN"), ([f"{__name__}:missing"], "check the name"),
-        (["choosing", "--delta", "0"], "delta"), (["point", "--delta", "0"], "delta"),
+        (["dpjax.learners:KLN"], "the class KLN"),
+        ([f"{__name__}:missing"], "check the name"),
+        (["choosing", "--delta", "0"], "delta"),
+        (["point", "--delta", "0"], "delta"),
     ],
-)  # fmt: skip
+)
 def test_bad_input(capsys, monkeypatch, arguments, says):
     monkeypatch.setitem(__import__("sys").modules, __name__, __import__("sys").modules[__name__])
     status, out, err = run(capsys, *arguments)

@@ -93,47 +93,61 @@ def test_code_that_raises_has_status_2_and_its_traceback(folder, capsys):
 
 @pytest.mark.slow
 def test_a_learner_by_class_factory_and_call(folder, capsys):
-    for words in (["owncode:Learner", "--concepts", "owncode:Intervals(12)"],
-                  ["owncode:learner", "--concepts", "owncode:Intervals(12)"],
-                  ["KLN(Thresholds(12))"],
-                  ["owncode:Learner", "--concepts", "Intervals(2)", "--concepts", "owncode:Intervals(12)",
-                   "--distribution", "uniform", "--small", 'owncode:Learner("owncode:Intervals(2)")']):  # fmt: skip
+    for words in (
+        ["owncode:Learner", "--concepts", "owncode:Intervals(12)"],
+        ["owncode:learner", "--concepts", "owncode:Intervals(12)"],
+        ["KLN(Thresholds(12))"],
+        [
+            "owncode:Learner",
+            "--concepts",
+            "Intervals(2)",
+            "--concepts",
+            "owncode:Intervals(12)",
+            "--distribution",
+            "uniform",
+            "--small",
+            'owncode:Learner("owncode:Intervals(2)")',
+        ],
+    ):
         status, answer, _ = answered(capsys, *words)
         assert status == 0 and answer["kind"] == "learner" and answer["counts"]["passed"] >= 22, answer
     status, answer, _ = answered(capsys, "owncode:Overspends", "--concepts", "owncode:Intervals(12)")
     assert status == 1 and answer["counts"]["failed"] >= 1
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["owncode:Learner"], "an instance, got the class owncode:Learner, which needs concepts"),
-    (["owncode:Intervals"], "which needs domain"),
-    (["owncode:Learner", "--concepts", "owncode:Intervals"], "owncode:Intervals(domain), got no domain"),
-    (["owncode:Learner", "--concepts", "owncode:NUMBER"], "a concept class, got 3"),
-    (["owncode:plain"], "the function owncode:plain, which needs key, data"),
-    (["owncode:plain"], "that is a plain function: dpjax audit owncode:plain --epsilon E"),
-    (["owncode"], "the module owncode"),
-    (["owncode:dp"], "a module"),
-    (["owncode:NUMBER"], "got a int"),
-    (["owncode:missing"], "check the name"),
-    (["math:sqrt"], "the builtin math:sqrt"),
-    (["builtins:print"], "the builtin builtins:print"),
-    (["nowhere_at_all:Thing"], "a module that can be found"),
-    (["Thresholts(12)"], "did you mean Thresholds"),
-    (["Thresholds(0)"], "domain"),
-    (["owncode:Intervals(12)", "--small", "owncode:Learner"], "none for a class"),
-    (["owncode:law", "--distribution", "uniform"], "none for a law"),
-    (["owncode:Intervals(12)", "--k", "0"], "k: expected"),
-    (["owncode:Intervals(12)", "--seconds", "nan"], "seconds"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["owncode:Learner"], "an instance, got the class owncode:Learner, which needs concepts"),
+        (["owncode:Intervals"], "which needs domain"),
+        (["owncode:Learner", "--concepts", "owncode:Intervals"], "owncode:Intervals(domain), got no domain"),
+        (["owncode:Learner", "--concepts", "owncode:NUMBER"], "a concept class, got 3"),
+        (["owncode:plain"], "the function owncode:plain, which needs key, data"),
+        (["owncode:plain"], "that is a plain function: dpjax audit owncode:plain --epsilon E"),
+        (["owncode"], "the module owncode"),
+        (["owncode:dp"], "a module"),
+        (["owncode:NUMBER"], "got a int"),
+        (["owncode:missing"], "check the name"),
+        (["math:sqrt"], "the builtin math:sqrt"),
+        (["builtins:print"], "the builtin builtins:print"),
+        (["nowhere_at_all:Thing"], "a module that can be found"),
+        (["Thresholts(12)"], "did you mean Thresholds"),
+        (["Thresholds(0)"], "domain"),
+        (["owncode:Intervals(12)", "--small", "owncode:Learner"], "none for a class"),
+        (["owncode:law", "--distribution", "uniform"], "none for a law"),
+        (["owncode:Intervals(12)", "--k", "0"], "k: expected"),
+        (["owncode:Intervals(12)", "--seconds", "nan"], "seconds"),
+    ],
+)
 def test_what_cannot_be_checked_is_named(words, said, folder, capsys):
     assert cli.main(["check", *words]) == 2
     err = capsys.readouterr().err
     assert said in err and "Traceback" not in err, err
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["owncode:raises"], "LookupError: inside"), (["brokencode:VALUE"], "AttributeError"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"), [(["owncode:raises"], "LookupError: inside"), (["brokencode:VALUE"], "AttributeError")]
+)
 def test_a_fault_of_the_persons_own_is_shown_with_its_traceback(words, said, folder, capsys):
     assert cli.main(["check", *words]) == 2
     err = capsys.readouterr().err

@@ -27,9 +27,24 @@ def dpjax(*arguments, **options):
 
 def small(out, *flags):
     return (
-        "curve", "--concepts", "Points(2**32)", "--distribution", "heavy(4, 0.23)", "--learners", "erm=ERM", "--alpha",
-        0.2, "--out", out, "--n", 12, "--trials", 100, "--formats", *flags,
-    )  # fmt: skip
+        "curve",
+        "--concepts",
+        "Points(2**32)",
+        "--distribution",
+        "heavy(4, 0.23)",
+        "--learners",
+        "erm=ERM",
+        "--alpha",
+        0.2,
+        "--out",
+        out,
+        "--n",
+        12,
+        "--trials",
+        100,
+        "--formats",
+        *flags,
+    )
 
 
 @pytest.mark.site
@@ -227,8 +242,10 @@ def test_broken_store_file_is_named_and_left_alone(tmp_path, capsys):
 
 def test_two_processes_on_one_store(tmp_path):
     """Both come to an end, with one result."""
-    both = [subprocess.Popen([sys.executable, "-m", "dpjax.cli", *map(str, small(tmp_path))], stdout=subprocess.DEVNULL)
-            for _ in range(2)]  # fmt: skip
+    both = [
+        subprocess.Popen([sys.executable, "-m", "dpjax.cli", *map(str, small(tmp_path))], stdout=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
     assert [process.wait() for process in both] == [0, 0]
     assert len(list(tmp_path.glob("cells/*/*.parquet"))) == 1
 
@@ -257,10 +274,23 @@ def test_output_that_nobody_reads(tmp_path):
 def test_status_names_what_is_not_measured(tmp_path, capsys):
     """A curve of which nothing but a failure is known is not measured."""
     asked = {"learners": {"KLN": {}, "mine": {}, "other": {}}, "sweep": {"k": [1, 8], "epsilon": [0.5, 1.0]}}
-    row = {"learner": "KLN", "epsilon": 0.5, "n": 9, "delta": 0.0, "alpha": 0.1, "beta": 0.1, "trials": 8,
-           "successes": 4, "lower": 0.1, "upper": 0.9}  # fmt: skip
-    points = [row | {"k": 1}, row | {"k": 8}, *(row | {"k": k, "epsilon": e, "learner": "other"}
-                                                for k in (1, 8) for e in (0.5, 1.0))]  # fmt: skip
+    row = {
+        "learner": "KLN",
+        "epsilon": 0.5,
+        "n": 9,
+        "delta": 0.0,
+        "alpha": 0.1,
+        "beta": 0.1,
+        "trials": 8,
+        "successes": 4,
+        "lower": 0.1,
+        "upper": 0.9,
+    }
+    points = [
+        row | {"k": 1},
+        row | {"k": 8},
+        *(row | {"k": k, "epsilon": e, "learner": "other"} for k in (1, 8) for e in (0.5, 1.0)),
+    ]
     failures = [row | {"learner": "mine", "k": 1, "error": "E", "traceback": "E"}]
     result = {
         "config": asked,
@@ -284,14 +314,25 @@ def test_status_names_what_is_not_measured(tmp_path, capsys):
     assert cli.main(["status", str(tmp_path)]) == 0 and "0 of 12 curves" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("words", "modules"), [
-    (["--import", "a", "b"], ("a", "b")), (["--import", "a", "--import", "b"], ("a", "b")),
-    (["--import=a", "--json", "--import", "b"], ("a", "b")), (["--json"], ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "modules"),
+    [
+        (["--import", "a", "b"], ("a", "b")),
+        (["--import", "a", "--import", "b"], ("a", "b")),
+        (["--import=a", "--json", "--import", "b"], ("a", "b")),
+        (["--json"], ()),
+    ],
+)
 def test_every_command_takes_imports_however_often_they_are_written(words, modules):
     """Of a repeated flag the parser alone would keep the last."""
-    needed = {"learn": ["t.csv"], "predict": ["l.json", "t.csv"], "merge": ["a", "b"], "check": ["m:a"],
-              "new": ["class", "c"], "compare": ["a", "b"]}  # fmt: skip
+    needed = {
+        "learn": ["t.csv"],
+        "predict": ["l.json", "t.csv"],
+        "merge": ["a", "b"],
+        "check": ["m:a"],
+        "new": ["class", "c"],
+        "compare": ["a", "b"],
+    }
     needed |= {name: ["c"] for name in ("dimension", "optimum", "ask")}
     for name in COMMANDS:
         assert parse([name, *needed.get(name, []), *words]).imports == modules

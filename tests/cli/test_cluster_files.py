@@ -39,10 +39,15 @@ def task(script, tmp_path):
 
     def start(behavior):
         environment = os.environ | {
-            "PATH": f"{tmp_path}:{os.environ['PATH']}", "CALLS": str(tmp_path / "calls"), "BEHAVIOR": str(behavior),
-            "SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8", "SLURM_ARRAY_JOB_ID": "70",
-            "SLURM_CPUS_PER_TASK": "4", "TMPDIR": str(tmp_path),
-        }  # fmt: skip
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "CALLS": str(tmp_path / "calls"),
+            "BEHAVIOR": str(behavior),
+            "SLURM_ARRAY_TASK_ID": "3",
+            "SLURM_ARRAY_TASK_COUNT": "8",
+            "SLURM_ARRAY_JOB_ID": "70",
+            "SLURM_CPUS_PER_TASK": "4",
+            "TMPDIR": str(tmp_path),
+        }
         return subprocess.Popen(["bash", script, "results", "--import", "mine"], env=environment)
 
     return start
@@ -59,9 +64,9 @@ def test_the_status_of_a_shard(task, tmp_path, status):
     assert calls(tmp_path) == ["dpjax curve results --out results --shard 3/8 --import mine"]
 
 
-@pytest.mark.parametrize(("number", "status", "again"), [
-    (signal.SIGUSR1, 0, ["scontrol requeue 70_3"]), (signal.SIGTERM, 5, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "status", "again"), [(signal.SIGUSR1, 0, ["scontrol requeue 70_3"]), (signal.SIGTERM, 5, [])]
+)
 def test_a_signal_reaches_the_shard(task, tmp_path, number, status, again):
     """At the time limit it is queued again; who cancels it does not want it back."""
     process, end = task("waits"), time.monotonic() + 20

@@ -29,30 +29,39 @@ def test_a_binary_class(capsys):
     found, values = answer(capsys, "intervals(12)")
     assert (found["concepts"], found["elements"], found["labels"]) == (79, 12, 2)
     assert values == {
-        "Littlestone dimension": (5, 5), "VC dimension": (2, 2), "dual VC dimension": (2, 2),
-        "threshold dimension": (12, 12), "star number": (12, 12), "teaching dimension": (12, 12),
-        "recursive teaching dimension": (2, 2), "randomized Littlestone dimension": ("12575/4096", "12575/4096"),
-    }  # fmt: skip
+        "Littlestone dimension": (5, 5),
+        "VC dimension": (2, 2),
+        "dual VC dimension": (2, 2),
+        "threshold dimension": (12, 12),
+        "star number": (12, 12),
+        "teaching dimension": (12, 12),
+        "recursive teaching dimension": (2, 2),
+        "randomized Littlestone dimension": ("12575/4096", "12575/4096"),
+    }
     assert found["sample sizes"]["KLN, pure"] == 166
 
 
 def test_a_class_with_more_labels(capsys):
     found, values = answer(capsys, "copies(one_bit_gap(7), 2)", "--labels", 8)
-    assert found["sample sizes"] == {
-        "KLN, pure": 125,
-        "KLN, pure, agnostic": 998,
-        "BitReduction, pure, improper": 1157,
-    }
+    assert found["sample sizes"] == {"KLN, pure": 125, "KLN, pure, agnostic": 998, "BitReduction, pure, improper": 1157}
     assert found["labels"] == 8 and values["multiclass Littlestone dimension"] == (2, 2)
     assert values["Littlestone dimension of bit 0"] == (4, 4) and values["Natarajan dimension"] == (2, 2)
     _, lowest = answer(capsys, "copies(one_bit_gap(7), 2)", "--bit", 0)
     assert lowest["Littlestone dimension"] == (4, 4)
 
 
-@pytest.mark.parametrize(("concepts", "rows"), [
-    (Thresholds(Domain(9)), 9), (Points(Domain(7)), 7), (Parities(3), 8), (Conjunctions(2), 10),
-    (Finite.of(families.intervals(4)), 11), (generators.figure_one(), 8),
-], ids=lambda one: type(one).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    ("concepts", "rows"),
+    [
+        (Thresholds(Domain(9)), 9),
+        (Points(Domain(7)), 7),
+        (Parities(3), 8),
+        (Conjunctions(2), 10),
+        (Finite.of(families.intervals(4)), 11),
+        (generators.figure_one(), 8),
+    ],
+    ids=lambda one: type(one).__name__,
+)
 def test_concept_classes_as_matrices(concepts, rows):
     matrix = matrix_of(concepts)
     assert matrix.shape == (rows, concepts.domain.size) and len(np.unique(matrix, axis=0)) == rows
@@ -61,8 +70,10 @@ def test_concept_classes_as_matrices(concepts, rows):
 def test_conjunctions_are_all_listed():
     x = np.arange(4)
     literals = [x & 1, x >> 1 & 1, 1 - (x & 1), 1 - (x >> 1 & 1)]
-    rows = {tuple(np.prod([literals[i] for i in range(4) if chosen >> i & 1], axis=0, initial=1) * np.ones(4, int))
-            for chosen in range(16)}  # fmt: skip
+    rows = {
+        tuple(np.prod([literals[i] for i in range(4) if chosen >> i & 1], axis=0, initial=1) * np.ones(4, int))
+        for chosen in range(16)
+    }
     assert {tuple(row) for row in matrix_of(Conjunctions(2)).astype(int)} == rows
 
 
@@ -94,8 +105,9 @@ def test_a_file_of_labels_is_a_class_for_every_command(capsys, tmp_path, monkeyp
 
 
 def test_code_of_ones_own(capsys, tmp_path, monkeypatch):
-    (tmp_path / "own_classes.py").write_text("rows = [[0, 1], [1, 1]]\ndef ladder(size):\n    return [[i >= j for j in "
-                                             "range(size)] for i in range(size)]\n")  # fmt: skip
+    (tmp_path / "own_classes.py").write_text(
+        "rows = [[0, 1], [1, 1]]\ndef ladder(size):\n    return [[i >= j for j in range(size)] for i in range(size)]\n"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for words, concepts in (("own_classes:rows", 2), ("own_classes:ladder(6)", 6)):
@@ -113,11 +125,14 @@ def test_a_folder_is_no_class(capsys, tmp_path):
     assert "a folder, no regular file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("make", "words"), [
-    (lambda: Finite.of([[0, 1], [1, 2]]), "label in row 1, column 1: expected 0 or 1, got 2"),
-    (lambda: Multiclass.of(np.array([[0, 1], [0.5, 2]])), "row 1, column 0: expected a whole number, got 0.5"),
-    (lambda: Multiclass.of(np.array([[0, np.nan], [1, 2]])), "row 0, column 1: expected a whole number, got nan"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Finite.of([[0, 1], [1, 2]]), "label in row 1, column 1: expected 0 or 1, got 2"),
+        (lambda: Multiclass.of(np.array([[0, 1], [0.5, 2]])), "row 1, column 0: expected a whole number, got 0.5"),
+        (lambda: Multiclass.of(np.array([[0, np.nan], [1, 2]])), "row 0, column 1: expected a whole number, got nan"),
+    ],
+)
 def test_labels_that_are_none_are_named(make, words):
     with pytest.raises(InputError, match=words):
         make()
@@ -138,20 +153,32 @@ def test_a_time_limit_gives_bounds(capsys, tmp_path):
     assert "stopped" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["interval(3)"], "did you mean intervals"), (["intervals(0)"], "elements: expected a whole number >= 1"),
-    (["intervals(2, 3)"], "2 arguments"), (["Thresholds(2**40)"], "take a smaller domain"),
-    (["ConvexPolygons(8, 3)"], "pieces"), (["missing.csv"], "No such file"), (["own:rows"], "--import own"),
-    (["copies(one_bit_gap(7), 2)", "--labels", "7"], r"in 0\.\.6, got 7"),
-    (["intervals(3)", "--bit", "70"], r"bit: expected a whole number in 0\.\.0, a bit of the labels 0\.\.1, got 70"),
-    (["intervals(3)", "--bit", "9"], "bit: expected"), (["intervals(3)", "--bit", "-1"], "bit: expected"),
-    (["intervals(3)", "--seconds", "0"], r"seconds: expected a number > 0, got"),
-    (["intervals(3)", "--epsilon", "0"], "epsilon"),
-    (["intervals(3)", "--alpha", "2"], "alpha"), (["points(100, 9)"], "choose smaller numbers"),
-    (["intervals(3)", "--alpha", "1e-300"], "sample size.*choose larger numbers"),
-    (["intervals(3)", "--epsilon", "1e-320"], "epsilon: expected a number >= 2.23e-308"),
-    (["intervals(3)", "--import", "nosuch"], "import: expected a module that can be found, got 'nosuch'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["interval(3)"], "did you mean intervals"),
+        (["intervals(0)"], "elements: expected a whole number >= 1"),
+        (["intervals(2, 3)"], "2 arguments"),
+        (["Thresholds(2**40)"], "take a smaller domain"),
+        (["ConvexPolygons(8, 3)"], "pieces"),
+        (["missing.csv"], "No such file"),
+        (["own:rows"], "--import own"),
+        (["copies(one_bit_gap(7), 2)", "--labels", "7"], r"in 0\.\.6, got 7"),
+        (
+            ["intervals(3)", "--bit", "70"],
+            r"bit: expected a whole number in 0\.\.0, a bit of the labels 0\.\.1, got 70",
+        ),
+        (["intervals(3)", "--bit", "9"], "bit: expected"),
+        (["intervals(3)", "--bit", "-1"], "bit: expected"),
+        (["intervals(3)", "--seconds", "0"], r"seconds: expected a number > 0, got"),
+        (["intervals(3)", "--epsilon", "0"], "epsilon"),
+        (["intervals(3)", "--alpha", "2"], "alpha"),
+        (["points(100, 9)"], "choose smaller numbers"),
+        (["intervals(3)", "--alpha", "1e-300"], "sample size.*choose larger numbers"),
+        (["intervals(3)", "--epsilon", "1e-320"], "epsilon: expected a number >= 2.23e-308"),
+        (["intervals(3)", "--import", "nosuch"], "import: expected a module that can be found, got 'nosuch'"),
+    ],
+)
 def test_errors_are_one_clear_sentence(capsys, words, message):
     assert cli.main(["dimension", *words]) == 2
     printed = capsys.readouterr()
@@ -167,12 +194,18 @@ def test_files_that_are_no_class(capsys, tmp_path, text):
     assert printed.startswith("dpjax: ") and len(printed.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("0,,1\n,1,0\n", "an empty cell in line 1, column 2"), ("0,1\n1,\n", "an empty cell in line 2, column 2"),
-    ("0;1\n;1\n", "an empty cell in line 2, column 1"), ("1\n99999999999999999999999\n", r"beyond 2\^63 - 1 in line 2"),
-    ("0,1\n0,1 1\n", "another word in line 2, column 2"), (b"\xff0,1\n", "no UTF-8 text"),
-    ("a,b\n0,1\n", "a line of names"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0,,1\n,1,0\n", "an empty cell in line 1, column 2"),
+        ("0,1\n1,\n", "an empty cell in line 2, column 2"),
+        ("0;1\n;1\n", "an empty cell in line 2, column 1"),
+        ("1\n99999999999999999999999\n", r"beyond 2\^63 - 1 in line 2"),
+        ("0,1\n0,1 1\n", "another word in line 2, column 2"),
+        (b"\xff0,1\n", "no UTF-8 text"),
+        ("a,b\n0,1\n", "a line of names"),
+    ],
+)
 def test_lines_that_are_no_labels_are_named(tmp_path, text, words):
     path = tmp_path / "class.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())

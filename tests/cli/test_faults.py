@@ -35,8 +35,11 @@ class Floats(dp.KLN):
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     """The words of a small study with the learners above."""
-    (tmp_path / "faulty.py").write_text(CODE.replace("dp.learners.kln.KLNPlan", "KLNPlan").replace(
-        "import dpjax as dp\n", "import dpjax as dp\nfrom dpjax.learners.kln import KLNPlan\n"))  # fmt: skip
+    (tmp_path / "faulty.py").write_text(
+        CODE.replace("dp.learners.kln.KLNPlan", "KLNPlan").replace(
+            "import dpjax as dp\n", "import dpjax as dp\nfrom dpjax.learners.kln import KLNPlan\n"
+        )
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return ("--import", "faulty", "--concepts", "Points(16)")
@@ -52,8 +55,9 @@ def test_a_planner_that_raises_at_one_epsilon(own, capsys):
     assert "raises, k = 1, epsilon = 2, n = 20: RuntimeError: no plan for epsilon 2" in capsys.readouterr().out
     found = Result.load("results").data
     assert {(row["learner"], row["epsilon"], row["n"]) for row in found["failures"]} == {
-        ("raises", 2, 20), ("raises", 2, 40)
-    }  # fmt: skip
+        ("raises", 2, 20),
+        ("raises", 2, 40),
+    }
     assert len(found["points"]) == 6
     assert (
         cli.main(["trial", "results", "--import", "faulty", "--learners", "raises", "--epsilon", "2", "--n", "20"]) == 2
@@ -78,9 +82,9 @@ def test_concepts_that_are_no_whole_numbers(own, capsys):
     assert "whole numbers, uint32" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [
-    ("export",), ("status",), ("trial", "--learners", "KLN", "--n", "20"), ("plot", "--out", "figure.pdf"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command", [("export",), ("status",), ("trial", "--learners", "KLN", "--n", "20"), ("plot", "--out", "figure.pdf")]
+)
 def test_stores_of_another_format_are_read_by_no_command(own, capsys, tmp_path, command):
     assert cli.main(["curve", *own, "--learners", "KLN", "--epsilon", "1", *SMALL]) == 0
     (tmp_path / "results" / "format.json").write_text(json.dumps({"schema": 1}))
@@ -91,10 +95,14 @@ def test_stores_of_another_format_are_read_by_no_command(own, capsys, tmp_path, 
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == before
 
 
-@pytest.mark.parametrize(("concepts", "learner"), [
-    ("Parities(12)", "ParityLearner"), ("Conjunctions(12)", "ConjunctionLearner(literals=2)"),
-    ("ConvexPolygons(31)", "PolygonLearner"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("concepts", "learner"),
+    [
+        ("Parities(12)", "ParityLearner"),
+        ("Conjunctions(12)", "ConjunctionLearner(literals=2)"),
+        ("ConvexPolygons(31)", "PolygonLearner"),
+    ],
+)
 def test_the_uniform_distribution_of_every_domain(concepts, learner, capsys):
     assert cli.main(["plan", "--concepts", concepts, "--learners", learner, "--n", "100"]) == 0
     assert (
@@ -149,18 +157,27 @@ CLASS = ("--concepts", "Points(16)", "--n", "20")
 CLAIM = ("--epsilon", "1", "--delta", "0", "--histograms", "1,2")
 
 
-@pytest.mark.parametrize("words", [
-    ("audit", "exits:leaves", *CLAIM), ("audit", "exits:draws", *CLAIM), ("audit", "exits:makes"),
-    ("audit", "exits:Leaves"), ("audit", "exits:leaves", *CLAIM[:4], "--pairs", "exits:pairs"),
-    ("audit", "exits:makes", "--method", "tracing"), ("audit", "at_import:anything"), ("check", "at_import:x"),
-    ("check", "exits:makes", "--concepts", "Points(16)"),
-    ("plan", "--import", "at_import", *CLASS, "--learners", "KLN"),
-    ("plan", "--import", "exits", *CLASS, "--learners", "exits:Leaves"),
-    ("ask", "Points(16)", "--import", "at_import", "--learners", "at_import:x"),
-    ("optimum", "points(2)", "--n", "2", "--learners", "exits:makes", "--import", "exits"),
-    ("attack", "exits:makes", "--import", "exits"), ("dimension", "at_import:anything", "--import", "at_import"),
-    ("trial", "study.toml", "--n", "20", "--import", "exits"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "exits:leaves", *CLAIM),
+        ("audit", "exits:draws", *CLAIM),
+        ("audit", "exits:makes"),
+        ("audit", "exits:Leaves"),
+        ("audit", "exits:leaves", *CLAIM[:4], "--pairs", "exits:pairs"),
+        ("audit", "exits:makes", "--method", "tracing"),
+        ("audit", "at_import:anything"),
+        ("check", "at_import:x"),
+        ("check", "exits:makes", "--concepts", "Points(16)"),
+        ("plan", "--import", "at_import", *CLASS, "--learners", "KLN"),
+        ("plan", "--import", "exits", *CLASS, "--learners", "exits:Leaves"),
+        ("ask", "Points(16)", "--import", "at_import", "--learners", "at_import:x"),
+        ("optimum", "points(2)", "--n", "2", "--learners", "exits:makes", "--import", "exits"),
+        ("attack", "exits:makes", "--import", "exits"),
+        ("dimension", "at_import:anything", "--import", "at_import"),
+        ("trial", "study.toml", "--n", "20", "--import", "exits"),
+    ],
+)
 def test_an_exit_in_a_persons_code_ends_no_command_with_success(own, tmp_path, capsys, words):
     """sys.exit(0) is a fault of the code that calls it, wherever a command reaches that code."""
     (tmp_path / "exits.py").write_text(EXITS)

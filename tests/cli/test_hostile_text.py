@@ -17,11 +17,19 @@ PRINTABLE = "votes:bug: [bold]x[/bold] [/]"  # a learner's name has no control c
 SHOWN = r"votes:bug: [bold]x[/bold] [/] \x1b[31mred\x1b[0m \u202e\x9b1m"
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("plain", "plain"), ("caf\u00e9 \u5b57 \u03b5", "caf\u00e9 \u5b57 \u03b5"), ("a\tb\nc", "a\tb\nc"),
-    (ESCAPE, r"\x1b[31mred\x1b[0m \u202e\x9b1m"), ("a\rb\x00\x7f", r"a\rb\x00\x7f"), ("\ud800", r"\ud800"),
-    ("\u2028\u2066", r"\u2028\u2066"), ("zero\u200dwidth joiner", "zero\u200dwidth joiner"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("caf\u00e9 \u5b57 \u03b5", "caf\u00e9 \u5b57 \u03b5"),
+        ("a\tb\nc", "a\tb\nc"),
+        (ESCAPE, r"\x1b[31mred\x1b[0m \u202e\x9b1m"),
+        ("a\rb\x00\x7f", r"a\rb\x00\x7f"),
+        ("\ud800", r"\ud800"),
+        ("\u2028\u2066", r"\u2028\u2066"),
+        ("zero\u200dwidth joiner", "zero\u200dwidth joiner"),
+    ],
+)
 def test_control_characters_are_written_out(text, shown):
     assert plain(text) == shown
 

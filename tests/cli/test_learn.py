@@ -61,9 +61,9 @@ def test_words_as_labels_and_prediction(patients, tmp_path, capsys):
     assert answer == kept | {"files": answer["files"]}
     released = json.loads((tmp_path / "new" / "learned.json").read_text())
     assert released["guarantee"] == answer["guarantee"] and released["guarantee"]["epsilon"] == 20
-    assert released.keys() == {
-        "versions", "epsilon", "delta", "alpha", "beta", "guarantee", "concepts", "model"
-    }, "nothing that the guarantee does not cover: no errors, counts or seed"  # fmt: skip
+    assert released.keys() == {"versions", "epsilon", "delta", "alpha", "beta", "guarantee", "concepts", "model"}, (
+        "nothing that the guarantee does not cover: no errors, counts or seed"
+    )
     assert released["concepts"][0].keys() == {"concept", "rule", "outcome", "interval"}
 
     new = tmp_path / "new.csv"
@@ -114,10 +114,14 @@ def test_warnings_where_the_constant_wins_and_rows_are_few(patients, capsys):
     assert status == 0 and all(f"warning: {text}" in words for text in answer["warnings"]) and "constant" in words
 
 
-@pytest.mark.parametrize(("flags", "advised"), [
-    ((), 1), (("--flip", "age"), 0),
-    *(pytest.param(("--concepts", name), 0, marks=pytest.mark.slow) for name in ("Points", "Stumps")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flags", "advised"),
+    [
+        ((), 1),
+        (("--flip", "age"), 0),
+        *(pytest.param(("--concepts", name), 0, marks=pytest.mark.slow) for name in ("Points", "Stumps")),
+    ],
+)
 def test_flip_is_advised_for_thresholds_that_are_not_flipped(patients, capsys, flags, advised):
     status, out, _ = learn(capsys, patients, "--target", "rare", "--epsilon", 0.001, "--bits", 4, *flags)
     assert status == 0 and "no better than the best constant" in out and out.count("give --flip") == advised
@@ -197,7 +201,7 @@ def test_the_relation_does_not_depend_on_whether_a_row_is_left_out(patients, cap
         (("--target", "rare", "--drop-missing", "--learner", "KLN(neighboring=REPLACE_ONE)"), "add-or-remove-one"),
         (("--target", "rare", "--bits", 53), "bits"),
     ],
-)  # fmt: skip
+)
 def test_errors_say_what_to_do(patients, capsys, flags, words):
     status, _, err = learn(capsys, patients, *flags)
     assert status == 2 and words in err

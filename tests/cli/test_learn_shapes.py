@@ -44,9 +44,24 @@ def labels(found, x):
 
 @pytest.mark.slow
 def test_a_polygon_in_the_columns_units(flood, tmp_path, capsys):
-    flags = (flood, "--learner", "PolygonLearner", "--box", *BOX, "--bits", 10, "--trials", 3, "--epsilon", 20,
-             "--concepts", "ConvexPolygons(edges=2)",
-             "--out", tmp_path / "new", "--json")  # fmt: skip
+    flags = (
+        flood,
+        "--learner",
+        "PolygonLearner",
+        "--box",
+        *BOX,
+        "--bits",
+        10,
+        "--trials",
+        3,
+        "--epsilon",
+        20,
+        "--concepts",
+        "ConvexPolygons(edges=2)",
+        "--out",
+        tmp_path / "new",
+        "--json",
+    )
     status, out, _ = learn(capsys, *flags)
     answer = json.loads(out)
     assert status == 0 and (answer["rows"], answer["k"], answer["moved"], answer["box"]) == (1502, 1, 2, [*BOX])
@@ -132,10 +147,22 @@ def test_the_box_is_that_of_the_cells_centres():
         (["--learner", "PolygonLearner", "--box", *BOX, "--delta", 1], "delta"),
         (["--learner", "PolygonLearner", "--box", *BOX, "--trials", 0], "trials"),
         (["--learner", "KLN", "--box", *BOX], "give --bounds"),
-        (["--learner", "ConjunctionLearner(2)", "--features", "lon", "--target", "flooded", "--bounds", "lon=-99:0",
-          "--clip"], "Conjunctions"),
+        (
+            [
+                "--learner",
+                "ConjunctionLearner(2)",
+                "--features",
+                "lon",
+                "--target",
+                "flooded",
+                "--bounds",
+                "lon=-99:0",
+                "--clip",
+            ],
+            "Conjunctions",
+        ),
     ],
-)  # fmt: skip
+)
 def test_errors_say_what_to_do(flood, capsys, flags, words):
     status, _, err = learn(capsys, flood, *flags)
     assert status == 2 and words in err

@@ -32,20 +32,23 @@ def test_nothing_is_overwritten(folder, capsys):
     assert not (folder / "mine.py").exists() and (folder / "test_mine.py").read_text() == "kept"
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["learner", "json"], "json, a module of Python"),
-    (["learner", "jax"], "jax, a module of"),
-    (["learner", "dpjax"], "dpjax, a module of"),
-    (["learner", "a-b"], "a name that Python can import"),
-    (["learner", "a.b"], "a name that Python can import"),
-    (["learner", "../a"], "a name that Python can import"),
-    (["learner", "class"], "a name that Python can import"),
-    (["learner", "1a"], "a name that Python can import"),
-    (["learner", "ä"], "a name that Python can import"),
-    (["learner", "__main__"], "name: expected a name"),
-    (["learnt", "mine"], "did you mean learner"),
-    (["learner", "mine", "--out", "file/below"], "a folder that can be written to"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["learner", "json"], "json, a module of Python"),
+        (["learner", "jax"], "jax, a module of"),
+        (["learner", "dpjax"], "dpjax, a module of"),
+        (["learner", "a-b"], "a name that Python can import"),
+        (["learner", "a.b"], "a name that Python can import"),
+        (["learner", "../a"], "a name that Python can import"),
+        (["learner", "class"], "a name that Python can import"),
+        (["learner", "1a"], "a name that Python can import"),
+        (["learner", "ä"], "a name that Python can import"),
+        (["learner", "__main__"], "name: expected a name"),
+        (["learnt", "mine"], "did you mean learner"),
+        (["learner", "mine", "--out", "file/below"], "a folder that can be written to"),
+    ],
+)
 def test_bad_names_are_refused(words, said, folder, capsys):
     (folder / "file").write_text("")
     assert cli.main(["new", *words]) == 2

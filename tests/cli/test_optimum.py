@@ -32,9 +32,10 @@ def test_it_says_what_success_means(capsys):
     for words, said in (
         ([], "4 hypotheses; learners that are (1, 0)-private under replace-one; success: error at most 0.3"),
         (["--agnostic", "--rounds", "0"], "success: excess error over the best concept at most 0.3"),
-        (["--k", "2", "--proper"], "4 proper hypotheses"), (["--k", "2"], "at most 0.3 in each of 2 columns"),
+        (["--k", "2", "--proper"], "4 proper hypotheses"),
+        (["--k", "2"], "at most 0.3 in each of 2 columns"),
         (["--noise", "0.1"], "at most 0.3, labels flipped with probability 0.1"),
-    ):  # fmt: skip
+    ):
         assert cli.main(["optimum", "Thresholds(2)", "--n", "1", "--learners", "KLN", *words]) == 0
         assert said in " ".join(capsys.readouterr().out.split())
 
@@ -47,23 +48,36 @@ def test_a_vacuous_bound_is_none(capsys):
 
 def test_other_settings(capsys, tmp_path):
     (tmp_path / "class.csv").write_text("0,1\n1,0\n")
-    for words in (["--k", "2"], ["--relation", "add-or-remove-one"], ["--agnostic", "--rounds", "1"],
-                  ["--noise", "0.1", "--delta", "0.01", "--proper"]):  # fmt: skip
+    for words in (
+        ["--k", "2"],
+        ["--relation", "add-or-remove-one"],
+        ["--agnostic", "--rounds", "1"],
+        ["--noise", "0.1", "--delta", "0.01", "--proper"],
+    ):
         assert cli.main(["optimum", str(tmp_path / "class.csv"), "--n", "1", *words, "--json"]) == 0
         (row,) = json.loads(capsys.readouterr().out)["rows"]
         assert row["everywhere"] <= row["found"] <= row["no_learner_above"] >= row["learners"]["KLN"]
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["threshold(2)"], "did you mean thresholds"), (["thresholds(6)", "--n", "6"], "variables.*take n = 3 or less"),
-    (["thresholds(20)"], "take a smaller domain, or a proper"), (["thresholds(2)", "--alpha", "0"], "alpha: expected"),
-    (["thresholds(2)", "--epsilon", "0"], "epsilon: expected"), (["thresholds(2)", "--delta", "1"], "delta: expected"),
-    (["thresholds(2)", "--relation", "both"], "relation: expected"), (["thresholds(2)", "--n", "0"], "n: expected"),
-    (["thresholds(2)", "--gap", "0"], "gap: expected"), (["thresholds(2)", "--learners", "KLM"], "did you mean KLN"),
-    (["thresholds(2)", "--learners", "ProperVC1"], "ProperVC1, concepts: expected"),
-    (["thresholds(2)", "--k", "9"], "k: expect"),
-    (["missing.csv"], "No such file"), (["copies(one_bit_gap(7), 2)"], "column [0-9]+: expected 0 or 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["threshold(2)"], "did you mean thresholds"),
+        (["thresholds(6)", "--n", "6"], "variables.*take n = 3 or less"),
+        (["thresholds(20)"], "take a smaller domain, or a proper"),
+        (["thresholds(2)", "--alpha", "0"], "alpha: expected"),
+        (["thresholds(2)", "--epsilon", "0"], "epsilon: expected"),
+        (["thresholds(2)", "--delta", "1"], "delta: expected"),
+        (["thresholds(2)", "--relation", "both"], "relation: expected"),
+        (["thresholds(2)", "--n", "0"], "n: expected"),
+        (["thresholds(2)", "--gap", "0"], "gap: expected"),
+        (["thresholds(2)", "--learners", "KLM"], "did you mean KLN"),
+        (["thresholds(2)", "--learners", "ProperVC1"], "ProperVC1, concepts: expected"),
+        (["thresholds(2)", "--k", "9"], "k: expect"),
+        (["missing.csv"], "No such file"),
+        (["copies(one_bit_gap(7), 2)"], "column [0-9]+: expected 0 or 1"),
+    ],
+)
 def test_errors_are_one_clear_sentence(capsys, words, message):
     assert cli.main(["optimum", *words]) == 2
     printed = capsys.readouterr()

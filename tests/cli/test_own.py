@@ -127,9 +127,14 @@ def run(capsys, *arguments):
 
 @pytest.mark.parametrize(
     "words",
-    [("noisy_sum",), ("seeded_sum",), ("traced_sum",), ("entropy_sum", "--kind", "own"),
-     ("unnamed", "--kind", "generator")],
-)  # fmt: skip
+    [
+        ("noisy_sum",),
+        ("seeded_sum",),
+        ("traced_sum",),
+        ("entropy_sum", "--kind", "own"),
+        ("unnamed", "--kind", "generator"),
+    ],
+)
 def test_a_function_that_claims_too_much(capsys, words):
     """A Laplace mechanism of epsilon 2.5 under a claim of 1."""
     name, *flags = words
@@ -171,9 +176,10 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
     )
     assert status == 1 and "promise" not in out
     for words, says in (
-        (("removed",), "more than 1 step"), (("moved",), "more than 1 step"),
+        (("removed",), "more than 1 step"),
+        (("moved",), "more than 1 step"),
         (("moved", "--relation", "add-or-remove-one", "--data", "counts"), "more than 1 step"),
-    ):  # fmt: skip
+    ):
         status, out, err = run(capsys, "persons:noisy_sum", *FEW, "--pairs", f"persons:{words[0]}", *words[1:])
         assert status == 2 and says in err and not out
     assert run(capsys, "persons:noisy_sum", *FEW, "--pairs", "persons:moved", "--data", "counts")[0] == 0
@@ -201,12 +207,15 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
         (("noisy_sum", *FEW, "--pairs", "persons:of_something"), "a function without arguments"),
         (("noisy_sum", *FEW, "--pairs", "persons:one_sided"), "pairs, number 0: expected two databases"),
         (("noisy_sum", *FEW, "--pairs", "persons:endless"), "at most 4096"),
-        (("Kind",), "the class Kind"), (("number",), "an int; name an instance"), (("",), "expected module:object"),
-        (("nothing_fits",), "persons:nothing_fits(a)"), (("silent", *FEW, *PAIRS), "returns nothing"),
+        (("Kind",), "the class Kind"),
+        (("number",), "an int; name an instance"),
+        (("",), "expected module:object"),
+        (("nothing_fits",), "persons:nothing_fits(a)"),
+        (("silent", *FEW, *PAIRS), "returns nothing"),
         (("endless", *FEW, *PAIRS), "and one for the data, got persons:endless()"),
         (("absent",), "check the name"),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_or_wrong_is_named(capsys, words, says):
     status, out, err = run(capsys, f"persons:{words[0]}", *words[1:])
     assert status == 2 and says in err and not out and "Traceback" not in err, err
@@ -214,9 +223,13 @@ def test_what_is_missing_or_wrong_is_named(capsys, words, says):
 
 @pytest.mark.parametrize(
     ("target", "says"),
-    [("math:sqrt", "the built-in function sqrt"), ("numpy:add", "the built-in function add"),
-     ("os:path", "the module"), ("stability", "none for stability")],
-)  # fmt: skip
+    [
+        ("math:sqrt", "the built-in function sqrt"),
+        ("numpy:add", "the built-in function add"),
+        ("os:path", "the module"),
+        ("stability", "none for stability"),
+    ],
+)
 def test_things_that_are_no_function_of_ones_own(capsys, target, says):
     status, out, err = run(capsys, target, *FEW, *PAIRS)
     assert status == 2 and says in err and not out
@@ -243,12 +256,17 @@ def test_an_exception_in_some_runs_is_an_outcome_that_the_report_names(capsys):
     assert "outcomes  2" in out
 
 
-@pytest.mark.parametrize(("target", "status", "says"), [
-    ("KLN(Thresholds(3))", 0, "exact, confidence 1"),
-    ("SparseAggregate(GloballyStable(Finite.of(points(3))), 2)", 0, "exact"),
-    ("KLN(Thresholds(3)", 2, "correct the brackets"), ("Thresholds(3)", 2, "target"),
-    ("ERM(Thresholds(3))", 2, "privacy"), ("KLN(persons:faulty)", 2, "--import persons"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "status", "says"),
+    [
+        ("KLN(Thresholds(3))", 0, "exact, confidence 1"),
+        ("SparseAggregate(GloballyStable(Finite.of(points(3))), 2)", 0, "exact"),
+        ("KLN(Thresholds(3)", 2, "correct the brackets"),
+        ("Thresholds(3)", 2, "target"),
+        ("ERM(Thresholds(3))", 2, "privacy"),
+        ("KLN(persons:faulty)", 2, "--import persons"),
+    ],
+)
 def test_a_learner_as_it_is_written_in_a_study(capsys, target, status, says):
     found, out, err = run(capsys, target)
     assert (found, says in out + err) == (status, True), (out, err)

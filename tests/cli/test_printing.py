@@ -148,9 +148,17 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
 def test_a_curve_says_what_its_brackets_say(gamma, capsys):
     """A look within gamma is never called a bracket of n*."""
     study = SimpleNamespace(accuracy=Accuracy(0.1, 0.2), title=None, task=SimpleNamespace(noise=0))
-    row = {"learner": "KLN", "k": 1, "epsilon": 1.0, "theorem": 20, "below": 4, "below_by": "packing",
-           "guarantee_delta": 0.0, "trials": 64,
-           "ended": "one step"}  # fmt: skip
+    row = {
+        "learner": "KLN",
+        "k": 1,
+        "epsilon": 1.0,
+        "theorem": 20,
+        "below": 4,
+        "below_by": "packing",
+        "guarantee_delta": 0.0,
+        "trials": 64,
+        "ended": "one step",
+    }
     star, within = row | {"n_low": 9, "n_high": None}, row | {"fails_at": 9, "passes_at": 10}
     answer = {"n_star": [] if gamma else [star], "n_within": [within] if gamma else []}
     curve._show_searches(answer, study, Search(gamma=gamma, confidence=0.99), curve.screen())
@@ -170,19 +178,49 @@ def test_a_curve_is_short_and_says_nothing_twice(capsys):
     stars, fits = [], []
     for learner, delta, slope in (("basic", 1e-6, 1.0), ("zCDP", 1e-6, 0.5), ("ERM", None, -1e-9)):
         for epsilon in (1.0,) if delta else (1.0, 2.0):
-            fits.append({"learner": learner, "epsilon": epsilon, "slope": slope, "low": -1e-4, "high": 1.1,
-                         "k_from": 32, "k_to": 64, "theorem": slope, "claimed": 0.5})  # fmt: skip
+            fits.append(
+                {
+                    "learner": learner,
+                    "epsilon": epsilon,
+                    "slope": slope,
+                    "low": -1e-4,
+                    "high": 1.1,
+                    "k_from": 32,
+                    "k_to": 64,
+                    "theorem": slope,
+                    "claimed": 0.5,
+                }
+            )
             stars += [
-                {"learner": learner, "k": k, "epsilon": epsilon, "n_low": k, "n_high": k + 1, "theorem": 9 * k,
-                 "guarantee_delta": delta, "below": 4 if delta else None, "below_by": "packing" if delta else None,
-                 "trials": 640, "ended": "one step"}
+                {
+                    "learner": learner,
+                    "k": k,
+                    "epsilon": epsilon,
+                    "n_low": k,
+                    "n_high": k + 1,
+                    "theorem": 9 * k,
+                    "guarantee_delta": delta,
+                    "below": 4 if delta else None,
+                    "below_by": "packing" if delta else None,
+                    "trials": 640,
+                    "ended": "one step",
+                }
                 for k in (32, 64)
-            ]  # fmt: skip
-    answer = {"n_star": stars, "n_within": [], "points": [], "exponents": fits, "exponents_all_k": fits, "failures": [],
-              "computed": {"trials": 9, "programs": 3, "compiled": 3}, "elsewhere": False,
-              "figures": ["a.png", "a.svg"]}  # fmt: skip
-    study = SimpleNamespace(accuracy=Accuracy(0.1, 0.2), title="t", task=SimpleNamespace(noise=0), fit_from=28,
-                            search=Search())  # fmt: skip
+            ]
+    answer = {
+        "n_star": stars,
+        "n_within": [],
+        "points": [],
+        "exponents": fits,
+        "exponents_all_k": fits,
+        "failures": [],
+        "computed": {"trials": 9, "programs": 3, "compiled": 3},
+        "elsewhere": False,
+        "figures": ["a.png", "a.svg"],
+    }
+    study = SimpleNamespace(
+        accuracy=Accuracy(0.1, 0.2), title="t", task=SimpleNamespace(noise=0), fit_from=28, search=Search()
+    )
     curve._show(answer, study)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 16 and len(set(lines)) == len(lines)

@@ -22,9 +22,14 @@ OWN = ("--import", "tests.experiments.fast")
 
 def start(*words, **environment):
     path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen([sys.executable, "-m", "dpjax.cli", *map(str, words)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, cwd=REPOSITORY,
-                            env=os.environ | {"PYTHONPATH": path} | environment)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-m", "dpjax.cli", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+        env=os.environ | {"PYTHONPATH": path} | environment,
+    )
 
 
 def dpjax(*words, **environment):
@@ -99,9 +104,10 @@ def test_a_cell_that_hangs(prepared, faults, capsys):
     assert told(prepared, capsys)["done"] == 6
 
 
-@pytest.mark.parametrize("number", [
-    signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGUSR1, signal.SIGINT)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGUSR1, signal.SIGINT))],
+)
 def test_a_signal_ends_work_in_time(prepared, faults, capsys, number):
     for n in range(1, 7):
         (faults / f"slow-{n}").write_text(str(n))  # the last ones run for long after the first is done

@@ -50,8 +50,11 @@ def test_the_report_of_an_audit(tmp_path, capsys):
 
 
 def test_what_cannot_be_reported(tmp_path, folder, capsys):
-    for given, out, name in ((tmp_path, "a.html", "result"), (tmp_path / "none", "a.html", "result"),
-                             (folder, "a.pdf", "out")):  # fmt: skip
+    for given, out, name in (
+        (tmp_path, "a.html", "result"),
+        (tmp_path / "none", "a.html", "result"),
+        (folder, "a.pdf", "out"),
+    ):
         assert cli.main(["report", str(given), "--out", str(tmp_path / out)]) == 2
         assert f"dpjax: {name}" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.*"))

@@ -33,8 +33,22 @@ def test_tracing_certifies(capsys):
 def test_tracing_refutes_a_wrong_claim(capsys, tmp_path, monkeypatch):
     (tmp_path / "leaky_columns.py").write_text(LEAKY)
     monkeypatch.syspath_prepend(tmp_path)
-    words = ["audit", "leaky_columns:leaky", "--method", "tracing", "--epsilon", "20", "--delta", "0", "--k", "100",
-             "--rows", "8", "--trials", "2000"]  # fmt: skip
+    words = [
+        "audit",
+        "leaky_columns:leaky",
+        "--method",
+        "tracing",
+        "--epsilon",
+        "20",
+        "--delta",
+        "0",
+        "--k",
+        "100",
+        "--rows",
+        "8",
+        "--trials",
+        "2000",
+    ]
     assert cli.main(words) == 1
     said = capsys.readouterr().out
     assert "VIOLATED" in said and "claimed   epsilon 1, delta 0" in said
@@ -52,8 +66,21 @@ def test_packing(capsys):
 def test_a_learner_of_one_s_own_with_arguments(capsys, tmp_path, monkeypatch):
     (tmp_path / "own_columns.py").write_text(LEAKY)
     monkeypatch.syspath_prepend(tmp_path)
-    words = ["audit", "own_columns:Leaky(Points(3))", "--method", "tracing", "--k", "10", "--rows", "4", "--trials",
-             "1000", "--epsilon", "0.001", "--json"]  # fmt: skip
+    words = [
+        "audit",
+        "own_columns:Leaky(Points(3))",
+        "--method",
+        "tracing",
+        "--k",
+        "10",
+        "--rows",
+        "4",
+        "--trials",
+        "1000",
+        "--epsilon",
+        "0.001",
+        "--json",
+    ]
     assert cli.main([*words, "--import", "own_columns"]) == 0
     assert json.loads(capsys.readouterr().out)["k"] == 10
     assert cli.main(words) == 2 and "add --import own_columns" in capsys.readouterr().err
@@ -66,22 +93,25 @@ def test_a_folder_that_cannot_be_written_is_refused_first(capsys, tmp_path, monk
     assert "Not a directory" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (("audit", "stability", "--method", "tracing"), "target of method tracing, a learner: expected one of"),
-    (("audit", "KLN", "--k", "3"), "k: expected none for method auto, got 3; leave it out, or --method tracing"),
-    (("audit", "KLN", "--method", "exact", "--rows", "3"), "rows: expected none for method exact"),
-    (("audit", "KLN", "--method", "tracing", "--distance", "2"), "distance: expected 1 for method tracing"),
-    (("audit", "KLN", "--method", "tracing", "--k", "0"), "k: expected a whole number >= 1, got 0"),
-    (("audit", "KLN", "--method", "tracing", "--rows", "1"), "rows: expected a whole number in [2, "),
-    (("audit", "KLN", "--method", "tracing", "--trials", "10"), "trials: expected a whole number in [1000, "),
-    (("audit", "KLN", "--method", "tracing", "--delta", "1"), "delta: expected a number in [0, 1), got 1.0"),
-    (("audit", "laplace", "--method", "tracing"), "laplace"),
-    (("attack", "KLN", "--packing", "--k", "40"), "k: expected a whole number in [1, 10], got 40"),
-    (("attack", "KLN", "--packing", "--n", "0"), "rows: expected a whole number in [1, 65536], got 0"),
-    (("attack", "KLN", "--packing", "--users", "3"), "users: expected none beside --packing, got 3"),
-    (("attack", "KLN", "--packing", "--sample-size"), "sample_size: expected none beside --packing"),
-    (("attack", "KLN", "--packing", "--delta", "1"), "delta: expected a number in [0, 1), got 1.0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("audit", "stability", "--method", "tracing"), "target of method tracing, a learner: expected one of"),
+        (("audit", "KLN", "--k", "3"), "k: expected none for method auto, got 3; leave it out, or --method tracing"),
+        (("audit", "KLN", "--method", "exact", "--rows", "3"), "rows: expected none for method exact"),
+        (("audit", "KLN", "--method", "tracing", "--distance", "2"), "distance: expected 1 for method tracing"),
+        (("audit", "KLN", "--method", "tracing", "--k", "0"), "k: expected a whole number >= 1, got 0"),
+        (("audit", "KLN", "--method", "tracing", "--rows", "1"), "rows: expected a whole number in [2, "),
+        (("audit", "KLN", "--method", "tracing", "--trials", "10"), "trials: expected a whole number in [1000, "),
+        (("audit", "KLN", "--method", "tracing", "--delta", "1"), "delta: expected a number in [0, 1), got 1.0"),
+        (("audit", "laplace", "--method", "tracing"), "laplace"),
+        (("attack", "KLN", "--packing", "--k", "40"), "k: expected a whole number in [1, 10], got 40"),
+        (("attack", "KLN", "--packing", "--n", "0"), "rows: expected a whole number in [1, 65536], got 0"),
+        (("attack", "KLN", "--packing", "--users", "3"), "users: expected none beside --packing, got 3"),
+        (("attack", "KLN", "--packing", "--sample-size"), "sample_size: expected none beside --packing"),
+        (("attack", "KLN", "--packing", "--delta", "1"), "delta: expected a number in [0, 1), got 1.0"),
+    ],
+)
 def test_refusals(capsys, words, said):
     assert cli.main(list(words)) == 2
     found = capsys.readouterr()

@@ -66,10 +66,17 @@ def test_predictions_on_huge_domains(kind, size):
 def test_errors_against_brute_force(concepts):
     weights = GENERATOR.integers(0, 50, 9)
     weights[[2, 5]] = 0
-    distributions = [make.from_weights(concepts.domain, range(9), weights),
-                     make.from_segments(concepts.domain, [(0, 3, 2), (5, 8, 7)])]  # fmt: skip
-    pairs = [(a, za, b, zb) for a in range(concepts.size) for b in range(concepts.size)
-             for za in (False, True) for zb in (False, True)]  # fmt: skip
+    distributions = [
+        make.from_weights(concepts.domain, range(9), weights),
+        make.from_segments(concepts.domain, [(0, 3, 2), (5, 8, 7)]),
+    ]
+    pairs = [
+        (a, za, b, zb)
+        for a in range(concepts.size)
+        for b in range(concepts.size)
+        for za in (False, True)
+        for zb in (False, True)
+    ]
     ours = hypotheses([p[0] for p in pairs], [p[1] for p in pairs])
     theirs = hypotheses([p[2] for p in pairs], [p[3] for p in pairs])
     for distribution in distributions:
@@ -79,7 +86,7 @@ def test_errors_against_brute_force(concepts):
         expected = [
             sum(m for x, m in enumerate(masses) if label(concepts, a, za, x) != label(concepts, b, zb, x))
             for a, za, b, zb in pairs
-        ]  # fmt: skip
+        ]
         assert got.dtype == jnp.uint64 and got.tolist() == expected
 
 
@@ -120,9 +127,11 @@ def test_what_is_no_class_matrix_is_refused(matrix):
         Finite.of(matrix)
 
 
-@pytest.mark.parametrize(("matrix", "words"), [
-    ([[0, 2]], "row 0, column 1: expected 0 or 1, got 2"), ([[0, 1], [0.5, 0]], "row 1, column 0"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "words"),
+    [([[0, 2]], "row 0, column 1: expected 0 or 1, got 2"), ([[0, 1], [0.5, 0]], "row 1, column 0")],
+    ids=str,
+)
 def test_labels_of_a_binary_class_are_zero_and_one(matrix, words):
     with pytest.raises(InputError, match=words):
         Finite.of(matrix)

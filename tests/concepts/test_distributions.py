@@ -239,40 +239,43 @@ def test_another_distribution_of_the_same_shape_compiles_nothing(key):
     assert len(traced) == 1
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: make.from_segments(Domain(10), []),
-    lambda: make.from_segments(Domain(10), [(0, 10, 1)]),
-    lambda: make.from_segments(Domain(10), [(5, 4, 1)]),
-    lambda: make.from_segments(Domain(10), [(-1, 4, 1)]),
-    lambda: make.from_segments(Domain(10), [(0, 4, 1), (4, 6, 1)]),
-    lambda: make.from_segments(Domain(10), [(5, 6, 1), (0, 4, 1)]),
-    lambda: make.from_segments(Domain(10), [(0, 4, 0)]),
-    lambda: make.from_segments(Domain(10), [(0, 4, -2)]),
-    lambda: make.from_segments(Domain(10), [(0, 0, 2**64), (1, 1, 1)]),
-    lambda: make.from_weights(Domain(10), [1, 1], [1, 2]),
-    lambda: make.from_weights(Domain(10), [1], [0]),
-    lambda: make.from_weights(Domain(10), [1], [-1]),
-    lambda: make.from_weights(Domain(10), [10], [1]),
-    lambda: make.heavy(Domain(10), 2, 0.5),
-    lambda: make.heavy(Domain(10), 0, 0.1),
-    lambda: make.heavy(Domain(10), 2, 0.0),
-    lambda: make.spread(Domain(3), 4),
-    lambda: make.zipf(Domain(10), 5, float("nan")),
-    lambda: make.adversarial_points(Domain(10), 0.0),
-    lambda: make.adversarial_thresholds(Domain(3), 0.1),
-    lambda: make.adversarial_thresholds(Domain(10), 1.0),
-    lambda: make.adversarial_thresholds(Domain(10), 0.1, 1),
-    lambda: make.adversarial_thresholds(Domain(10), 0.1, 9),
-    lambda: make.empirical(Domain(10), [10]),
-    lambda: make.empirical(Domain(10), []),
-    lambda: make.empirical(Domain(10), [-1]),
-    lambda: make.empirical(Domain(10), [1.5]),
-    lambda: make.empirical(Domain(10), np.array([-1, 2])),
-    lambda: make.empirical(Domain(10), np.array([[1], [2]])),
-    lambda: make.empirical(Domain(10), ["a"]),
-    lambda: make.from_weights(Domain(10), [1, 2], [1]),
-    lambda: make.from_weights(Domain(10), [1.5, 2], [1, 1]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: make.from_segments(Domain(10), []),
+        lambda: make.from_segments(Domain(10), [(0, 10, 1)]),
+        lambda: make.from_segments(Domain(10), [(5, 4, 1)]),
+        lambda: make.from_segments(Domain(10), [(-1, 4, 1)]),
+        lambda: make.from_segments(Domain(10), [(0, 4, 1), (4, 6, 1)]),
+        lambda: make.from_segments(Domain(10), [(5, 6, 1), (0, 4, 1)]),
+        lambda: make.from_segments(Domain(10), [(0, 4, 0)]),
+        lambda: make.from_segments(Domain(10), [(0, 4, -2)]),
+        lambda: make.from_segments(Domain(10), [(0, 0, 2**64), (1, 1, 1)]),
+        lambda: make.from_weights(Domain(10), [1, 1], [1, 2]),
+        lambda: make.from_weights(Domain(10), [1], [0]),
+        lambda: make.from_weights(Domain(10), [1], [-1]),
+        lambda: make.from_weights(Domain(10), [10], [1]),
+        lambda: make.heavy(Domain(10), 2, 0.5),
+        lambda: make.heavy(Domain(10), 0, 0.1),
+        lambda: make.heavy(Domain(10), 2, 0.0),
+        lambda: make.spread(Domain(3), 4),
+        lambda: make.zipf(Domain(10), 5, float("nan")),
+        lambda: make.adversarial_points(Domain(10), 0.0),
+        lambda: make.adversarial_thresholds(Domain(3), 0.1),
+        lambda: make.adversarial_thresholds(Domain(10), 1.0),
+        lambda: make.adversarial_thresholds(Domain(10), 0.1, 1),
+        lambda: make.adversarial_thresholds(Domain(10), 0.1, 9),
+        lambda: make.empirical(Domain(10), [10]),
+        lambda: make.empirical(Domain(10), []),
+        lambda: make.empirical(Domain(10), [-1]),
+        lambda: make.empirical(Domain(10), [1.5]),
+        lambda: make.empirical(Domain(10), np.array([-1, 2])),
+        lambda: make.empirical(Domain(10), np.array([[1], [2]])),
+        lambda: make.empirical(Domain(10), ["a"]),
+        lambda: make.from_weights(Domain(10), [1, 2], [1]),
+        lambda: make.from_weights(Domain(10), [1.5, 2], [1, 1]),
+    ],
+)
 def test_what_is_no_distribution_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
@@ -286,7 +289,7 @@ def test_the_message_says_what_no_distribution_has():
         (lambda: make.empirical(Domain(256), []), "got none; give at least one value"),
         (lambda: make.from_weights(Domain(256), [3], [0]), "elements of positive mass, got none"),
         (lambda: make.from_segments(Domain(9), [(3, 5, 1), (4, 6, 1)]), "merge those that overlap"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=words):
             attempt()
 

@@ -132,8 +132,9 @@ def random_distribution(generator, size, kind):
         return make.from_weights(domain, [0, size - 1, *(c for c in chosen if 0 < c < size - 1)][:9], [3] * 8 + [2**60])
     ends = np.sort(generator.choice(np.arange(1, size - 1), 8, replace=False)).tolist()
     ends = [0, *ends, size - 1]
-    return make.from_segments(domain, [(ends[i], ends[i + 1] - (i < 8), int(generator.integers(1, 99)))
-                                       for i in range(0, 10, 2)])  # fmt: skip
+    return make.from_segments(
+        domain, [(ends[i], ends[i + 1] - (i < 8), int(generator.integers(1, 99))) for i in range(0, 10, 2)]
+    )
 
 
 @pytest.mark.parametrize("kind", ["atoms", "segments", pytest.param("uniform", marks=pytest.mark.slow)])

@@ -279,11 +279,18 @@ def test_probabilities_compile_nothing():
     assert len(traced) == 1
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: ProductCube.of([0.5, 1.0]), lambda: ProductCube.of([-0.1]), lambda: ProductCube.of([]),
-    lambda: ProductCube.balanced(4, 0), lambda: Conjunctions(0), lambda: Disjunctions(4097),
-    lambda: Conjunctions(4).targets(3, 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: ProductCube.of([0.5, 1.0]),
+        lambda: ProductCube.of([-0.1]),
+        lambda: ProductCube.of([]),
+        lambda: ProductCube.balanced(4, 0),
+        lambda: Conjunctions(0),
+        lambda: Disjunctions(4097),
+        lambda: Conjunctions(4).targets(3, 5),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -82,12 +82,21 @@ def test_two_labels_are_a_finite_class():
     assert np.array_equal(found[0].concept, found[1].concept)
 
 
-@pytest.mark.parametrize(("matrix", "labels", "words"), [
-    ([[0, 3]], 3, "0..2, got 3"), ([[0, -1]], None, "got -1"), ([[1, 2], [1, 2]], None, "row 1 equal to row 0"),
-    ([[0.5]], None, "a whole number"), ([], None, "two-dimensional"), (np.zeros((0, 2), int), None, "two-dimensional"),
-    ([[0, 1 << 16]], None, r"column 1: .* in 0\.\.65535, got 65536"), ([[0]], 1, "labels"), ([[0]], 1 << 17, "labels"),
-    ([["a"]], None, "whole"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "labels", "words"),
+    [
+        ([[0, 3]], 3, "0..2, got 3"),
+        ([[0, -1]], None, "got -1"),
+        ([[1, 2], [1, 2]], None, "row 1 equal to row 0"),
+        ([[0.5]], None, "a whole number"),
+        ([], None, "two-dimensional"),
+        (np.zeros((0, 2), int), None, "two-dimensional"),
+        ([[0, 1 << 16]], None, r"column 1: .* in 0\.\.65535, got 65536"),
+        ([[0]], 1, "labels"),
+        ([[0]], 1 << 17, "labels"),
+        ([["a"]], None, "whole"),
+    ],
+)
 def test_what_is_no_class_is_refused(matrix, labels, words):
     with pytest.raises(InputError, match=words):
         Multiclass.of(matrix, labels)

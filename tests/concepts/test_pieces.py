@@ -131,10 +131,18 @@ def test_pieces_against_brute_force(concepts):
         assert_pieces(alive_pieces(pieces, i), concepts, rows)
 
 
-@pytest.mark.parametrize("concepts", [
-    Points(Domain(7)), Points(Domain(2**64)), Thresholds(Domain(7)), Thresholds(Domain(2**64)), Finite.of(MATRIX),
-    *(pytest.param(kind(Domain(2**40)), marks=pytest.mark.slow) for kind in (Points, Thresholds)),
-], ids=name)  # fmt: skip
+@pytest.mark.parametrize(
+    "concepts",
+    [
+        Points(Domain(7)),
+        Points(Domain(2**64)),
+        Thresholds(Domain(7)),
+        Thresholds(Domain(2**64)),
+        Finite.of(MATRIX),
+        *(pytest.param(kind(Domain(2**40)), marks=pytest.mark.slow) for kind in (Points, Thresholds)),
+    ],
+    ids=name,
+)
 def test_padding_capacity_and_row_order_do_not_matter(concepts):
     generator = np.random.default_rng(8)
     databases = [random_rows(generator, concepts.domain.size, n) for n in (*SOME, 1, 4, 9)]

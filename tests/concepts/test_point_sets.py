@@ -57,9 +57,10 @@ def test_predictions_and_errors_against_lists(ones, bits):
         label = [named.get(int(bucket[e, words[0]]), 0) for e in range(size)]
         assert np.array_equal(drawn[:, j], np.array(label)[:, None] >> np.arange(bits) & 1)
     laws = (
-        make.uniform(Domain(size)), make.zipf(Domain(size), 17),
+        make.uniform(Domain(size)),
+        make.zipf(Domain(size), 17),
         make.from_segments(Domain(size), [(0, 9, 3), (11, 60, 1), (61, 61, 1000), (150, 199, 7)]),
-    )  # fmt: skip
+    )
     for law in laws:
         with jax.enable_x64(True):
             mass = np.asarray(law.mass_at(jnp.arange(size, dtype=jnp.uint64))).astype(object)
@@ -120,12 +121,21 @@ def test_words():
     assert single.describe(found) == ["1 iff hash function 1 gives 2 or 5", "0 everywhere"]
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: PointSets(Domain(3), 4), lambda: PointSets(Domain(3), 0), lambda: PointSets(Domain(3), 1, 17),
-    lambda: PointSets(Domain(2**20), 600), lambda: PointSets(7, 1), lambda: PointSets(Domain(3), 2).encoded([[1, 1]]),
-    lambda: PointSets(Domain(3), 2).encoded([[1, 3]]), lambda: PointSets(Domain(3), 2).encoded([[1, 0, 2]]),
-    lambda: PointSets(Domain(3), 2).encoded([]), lambda: PointSets(Domain(9), 1).targets(0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: PointSets(Domain(3), 4),
+        lambda: PointSets(Domain(3), 0),
+        lambda: PointSets(Domain(3), 1, 17),
+        lambda: PointSets(Domain(2**20), 600),
+        lambda: PointSets(7, 1),
+        lambda: PointSets(Domain(3), 2).encoded([[1, 1]]),
+        lambda: PointSets(Domain(3), 2).encoded([[1, 3]]),
+        lambda: PointSets(Domain(3), 2).encoded([[1, 0, 2]]),
+        lambda: PointSets(Domain(3), 2).encoded([]),
+        lambda: PointSets(Domain(9), 1).targets(0),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -89,10 +89,12 @@ def test_areas_by_clipping():
 def test_what_makes_no_sense_is_refused():
     concepts = ConvexPolygons(9, 3)
     for attempt, says in (
-        (lambda: ConvexPolygons(9, 0), "edges"), (lambda: ConvexPolygons(0, 3), "d: "),
-        (lambda: concepts.of_lines([(0, 0)], [1.0]), "normal"), (lambda: concepts.of_lines([], []), "normals"),
+        (lambda: ConvexPolygons(9, 0), "edges"),
+        (lambda: ConvexPolygons(0, 3), "d: "),
+        (lambda: concepts.of_lines([(0, 0)], [1.0]), "normal"),
+        (lambda: concepts.of_lines([], []), "normals"),
         (lambda: concepts.of_lines([(1, 0)] * 4, [1.0] * 4), "normals"),
         (lambda: ConvexPolygons(9, 2).targets(1), "at least 3"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=says):
             attempt()

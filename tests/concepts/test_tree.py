@@ -45,8 +45,9 @@ def test_random_classes_are_their_trees(vc1):
         relative, order, real = matrix ^ matrix[f], above(tree), tree.place > 0
         np.testing.assert_array_equal(real, matrix.any(axis=0) & ~matrix.all(axis=0))
         below = ~(relative[:, :, None] & ~relative[:, None, :]).any(axis=0)  # [x, y]: y is 1 wherever x is
-        np.testing.assert_array_equal(order[np.ix_(tree.place, tree.place)].T[np.ix_(real, real)],
-                                      below[np.ix_(real, real)])  # fmt: skip
+        np.testing.assert_array_equal(
+            order[np.ix_(tree.place, tree.place)].T[np.ix_(real, real)], below[np.ix_(real, real)]
+        )
         node = np.arange(tree.size)
         np.testing.assert_array_equal(order, (node[:, None] <= node) & (node < tree.tout[:, None]))
         np.testing.assert_array_equal(tree.depth, order.sum(axis=0) - 1)
@@ -155,18 +156,30 @@ def test_predictions_errors_and_pieces(vc1, seed):
     pair = np.divmod(np.arange(count**2), count)
     ours, theirs = (jax.tree.map(lambda part, i=i: part[i], hypotheses(tree)) for i in pair)
     flat = [(0, width - 1, 3)]
-    for law, mass in ((make.from_weights(tree.domain, range(width), weights), weights),
-                      (make.from_segments(tree.domain, flat), np.full(width, 3))):  # fmt: skip
+    for law, mass in (
+        (make.from_weights(tree.domain, range(width), weights), weights),
+        (make.from_segments(tree.domain, flat), np.full(width, 3)),
+    ):
         with jax.enable_x64(True):
             error = jax.jit(tree.error)(law, ours, theirs)
         assert error.dtype == jnp.uint64
         np.testing.assert_array_equal(error, ((expected[pair[0]] != expected[pair[1]]) * mass).sum(axis=1))
 
 
-@pytest.mark.parametrize("matrix", [
-    [[0, 1, 0], [1, 1, 0], [0, 0, 0]], [[0, 1], [1, 1]], [[1, 0], [0, 1]], [[0, 0, 1, 0], [0, 0, 0, 1]], [[0, 0]],
-    [[0, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 0]], [[1, 1, 0], [1, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0, 1, 0], [1, 1, 0], [0, 0, 0]],
+        [[0, 1], [1, 1]],
+        [[1, 0], [0, 1]],
+        [[0, 0, 1, 0], [0, 0, 0, 1]],
+        [[0, 0]],
+        [[0, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 0]],
+        [[1, 1, 0], [1, 0, 1], [0, 0, 0]],
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    ],
+    ids=str,
+)
 def test_whether_the_zero_function_is_a_member(matrix):
     zero = Hypothesis(np.zeros((1, 2), np.uint32), np.ones(1, bool), np.zeros(1, np.int32))
     trees = [Tree.of_class(matrix, f) for f in range(len(matrix))]
@@ -176,8 +189,10 @@ def test_whether_the_zero_function_is_a_member(matrix):
 
 def test_an_error_of_the_whole_mass_does_not_wrap_to_zero():
     tree = Tree.of_class([[0, 0], [1, 1]])
-    for law in (make.from_weights(tree.domain, [0, 1], [2**63, 2**63]),
-                make.from_segments(tree.domain, [(0, 1, 2**63)])):  # fmt: skip
+    for law in (
+        make.from_weights(tree.domain, [0, 1], [2**63, 2**63]),
+        make.from_segments(tree.domain, [(0, 1, 2**63)]),
+    ):
         with jax.enable_x64(True):
             one, other = (Hypothesis.of(jnp.asarray(wide.encode([v]))) for v in (0, 1))
             error = jax.jit(tree.error)
@@ -215,29 +230,32 @@ def test_targets_are_proper_and_spread():
     assert Tree.of_parents([0]).targets(64).tolist() == [[0, 0]] and Tree.of_parents([0]).domain == Domain(1)
 
 
-@pytest.mark.parametrize(("attempt", "name"), [
-    (lambda: Tree.of_class([]), "class matrix"),
-    (lambda: Tree.of_class([[0, 2]]), "label in row 0, column 1"),
-    (lambda: Tree.of_class(np.zeros((0, 3))), "class matrix"),
-    (lambda: Tree.of_class([[0, 0], [0, 1], [1, 0], [1, 1]]), "class matrix"),
-    (lambda: Tree.of_class([[0, 1]], f=1), "f"),
-    (lambda: Tree.of_parents([]), "tree parents"),
-    (lambda: Tree.of_parents([1, 0]), "tree parents"),
-    (lambda: Tree.of_parents([0, 2, 1]), "tree parents"),
-    (lambda: Tree.of_parents([0, 1]), "tree parents"),
-    (lambda: Tree.of_parents([0, -1]), "tree parents"),
-    (lambda: Tree.of_parents([0, 5]), "tree parents"),
-    (lambda: Tree.of_parents([0.0, 0.0]), "tree parents"),
-    (lambda: Tree.of_parents([0, 0], [False, True]), "proper"),
-    (lambda: Tree.of_parents([0, 0], [True, False]), "proper"),
-    (lambda: Tree.of_parents([0, 0, 1], [True, False, True]), "proper"),
-    (lambda: Tree.of_parents([0, 0], [True]), "proper"),
-    (lambda: Tree.of_parents([0, 0], place=[2]), "place"),
-    (lambda: Tree.of_parents([0, 0], place=[]), "place"),
-    (lambda: Tree.of_parents([0, 0, 0], place=[2, 0]), "place"),
-    (lambda: Tree.of_parents([0, 0], flip=[False, True]), "flip"),
-    (lambda: Tree.of_parents([0, 0]).targets(0), "count"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("attempt", "name"),
+    [
+        (lambda: Tree.of_class([]), "class matrix"),
+        (lambda: Tree.of_class([[0, 2]]), "label in row 0, column 1"),
+        (lambda: Tree.of_class(np.zeros((0, 3))), "class matrix"),
+        (lambda: Tree.of_class([[0, 0], [0, 1], [1, 0], [1, 1]]), "class matrix"),
+        (lambda: Tree.of_class([[0, 1]], f=1), "f"),
+        (lambda: Tree.of_parents([]), "tree parents"),
+        (lambda: Tree.of_parents([1, 0]), "tree parents"),
+        (lambda: Tree.of_parents([0, 2, 1]), "tree parents"),
+        (lambda: Tree.of_parents([0, 1]), "tree parents"),
+        (lambda: Tree.of_parents([0, -1]), "tree parents"),
+        (lambda: Tree.of_parents([0, 5]), "tree parents"),
+        (lambda: Tree.of_parents([0.0, 0.0]), "tree parents"),
+        (lambda: Tree.of_parents([0, 0], [False, True]), "proper"),
+        (lambda: Tree.of_parents([0, 0], [True, False]), "proper"),
+        (lambda: Tree.of_parents([0, 0, 1], [True, False, True]), "proper"),
+        (lambda: Tree.of_parents([0, 0], [True]), "proper"),
+        (lambda: Tree.of_parents([0, 0], place=[2]), "place"),
+        (lambda: Tree.of_parents([0, 0], place=[]), "place"),
+        (lambda: Tree.of_parents([0, 0, 0], place=[2, 0]), "place"),
+        (lambda: Tree.of_parents([0, 0], flip=[False, True]), "flip"),
+        (lambda: Tree.of_parents([0, 0]).targets(0), "count"),
+    ],
+)
 def test_what_is_no_tree_is_refused(attempt, name):
     with pytest.raises(InputError, match=f"^{name}: "):
         attempt()

@@ -27,8 +27,9 @@ def every_tree(sizes):
     may = [np.bincount(tree.parent[1:], minlength=tree.size) >= 2 for tree in shapes]
     thin = [
         Tree.of_parents(tree.parent, ~(two & (np.arange(tree.size) > 0)))
-        for tree, two in zip(shapes, may, strict=True) if two[1:].any()
-    ]  # fmt: skip
+        for tree, two in zip(shapes, may, strict=True)
+        if two[1:].any()
+    ]
     return shapes + thin
 
 
@@ -84,11 +85,12 @@ def gaps(quantiles, nodes):
 @pytest.mark.parametrize(
     ("kind", "seen"),
     [
-        (lambda: every_tree(range(5)), {(1, 2), (1, 4)}), (lambda: LARGER, {(1, 4), (2, 4)}),
+        (lambda: every_tree(range(5)), {(1, 2), (1, 4)}),
+        (lambda: LARGER, {(1, 4), (2, 4)}),
         pytest.param(lambda: every_tree([5]), {(1, 2), (2, 2), (2, 4)}, marks=pytest.mark.slow),
     ],
     ids=["every", "larger", "every-5"],
-)  # fmt: skip
+)
 def test_what_a_node_and_its_stand_in_differ_on_lies_in_few_intervals(kind, seen):
     """So err <= intervals x a if every open interval between quantiles has mass at most a, whatever the masses are."""
     generator, reached = np.random.default_rng(0), set()

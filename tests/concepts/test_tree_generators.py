@@ -69,11 +69,15 @@ def test_random_recursive_trees_have_uniform_parents(stats):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-@pytest.mark.parametrize("make", [
-    lambda share, seed: families.complete(2, 7, share, seed),
-    lambda share, seed: families.recursive(500, 3, share) if seed == 3 else families.recursive(500, seed, share),
-    lambda share, seed: families.caterpillar(50, 2, share, seed),
-], ids=["complete", "recursive", "caterpillar"])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda share, seed: families.complete(2, 7, share, seed),
+        lambda share, seed: families.recursive(500, 3, share) if seed == 3 else families.recursive(500, seed, share),
+        lambda share, seed: families.caterpillar(50, 2, share, seed),
+    ],
+    ids=["complete", "recursive", "caterpillar"],
+)
 def test_shares_of_improper_nodes(make, share):
     tree = make(share, 3)
     may = children(tree) >= 2
@@ -84,18 +88,21 @@ def test_shares_of_improper_nodes(make, share):
         assert tree != make(share, 4)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: families.path(-1),
-    lambda: families.star(2.0),
-    lambda: families.complete(0, 3),
-    lambda: families.complete(2, 60),
-    lambda: families.prefixes(3, 1),
-    lambda: families.recursive(5, -1),
-    lambda: families.recursive(5, 2**32),
-    lambda: families.caterpillar(0, 3),
-    lambda: families.complete(2, 3, improper=1.5),
-    lambda: families.complete(2, 3, improper=float("nan")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: families.path(-1),
+        lambda: families.star(2.0),
+        lambda: families.complete(0, 3),
+        lambda: families.complete(2, 60),
+        lambda: families.prefixes(3, 1),
+        lambda: families.recursive(5, -1),
+        lambda: families.recursive(5, 2**32),
+        lambda: families.caterpillar(0, 3),
+        lambda: families.complete(2, 3, improper=1.5),
+        lambda: families.complete(2, 3, improper=float("nan")),
+    ],
+)
 def test_what_is_no_family_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -139,9 +139,11 @@ def enumerated(tree, nodes, labels, mask):
     return int(max(v for v in range(low + 1) if high < tree.tout[v]))
 
 
-@pytest.mark.parametrize("parent", [
-    [0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 1, 3, 3, 0, 6], [0, 0, 0, 1, 1, 2, 2, 2], [0, 0, 0, 1, 2, 3, 3, 4],
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "parent",
+    [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 1, 3, 3, 0, 6], [0, 0, 0, 1, 1, 2, 2, 2], [0, 0, 0, 1, 2, 3, 3, 4]],
+    ids=str,
+)
 def test_every_sample_of_a_small_tree(parent):
     """Each of seven nodes absent, labelled 0 or labelled 1; as many improper nodes as there may be."""
     proper = np.bincount(parent[1:], minlength=8) < 2

@@ -89,10 +89,14 @@ def test_corners_that_say_nothing_are_dropped():
     comb = [(0, 0), (6, 0), (6, 5), (5, 1), (4, 5), (3, 1), (2, 5), (1, 1), (0, 5)]
     assert sum(turn(*one) for one in triangulated(comb)) == doubled_area(comb)
     for wrong in (
-        [], [(0, 0), (1, 1)], [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 2), (2, 0), (0, 2)],
-        [(0, 0), (4, 0), (4, 4), (2, 0), (0, 4)], [(0, 0), (4, 0), (6, 0), (4, 0), (4, 4)],
+        [],
+        [(0, 0), (1, 1)],
+        [(0, 0), (1, 1), (2, 2)],
+        [(0, 0), (2, 2), (2, 0), (0, 2)],
+        [(0, 0), (4, 0), (4, 4), (2, 0), (0, 4)],
+        [(0, 0), (4, 0), (6, 0), (4, 0), (4, 4)],
         [(0, 0), (4, 0), (4, 4), (0, 4), (0, 0), (4, 0), (4, 4), (0, 4)],
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match="polygon"):
             triangulated(wrong)
 
@@ -172,12 +176,13 @@ def test_errors_count_probes():
 def test_what_makes_no_sense_is_refused():
     concepts = Unions(9, 2)
     for attempt, says in (
-        (lambda: Unions(9, 0), "triangles"), (lambda: Unions(0, 3), "d: "),
+        (lambda: Unions(9, 0), "triangles"),
+        (lambda: Unions(0, 3), "d: "),
         (lambda: concepts.of_polygons([]), "polygons"),
         (lambda: concepts.of_polygons([[(0, 0), (3, 0), (4, 2), (2, 5), (0, 2)]]), "polygons"),
         (lambda: concepts.of_polygons([[(0, 0), (10, 0), (4, 2)]]), "element"),
         (lambda: Unions(1, 9).targets(1), "fine enough"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=says):
             attempt()
     assert Unions(9, 2).size == 2**1280 and Unions(9, 2) == concepts != Unions(9, 3)

@@ -106,9 +106,11 @@ def test_cubes_have_masses():
     assert Cube(5).size == 32
 
 
-@pytest.mark.parametrize("task", [
-    Task(Conjunctions(20), UniformCube(20)), Task(Thresholds(Domain(2**40)), make.uniform(Domain(2**40))),
-], ids=["cube", "line"])  # fmt: skip
+@pytest.mark.parametrize(
+    "task",
+    [Task(Conjunctions(20), UniformCube(20)), Task(Thresholds(Domain(2**40)), make.uniform(Domain(2**40)))],
+    ids=["cube", "line"],
+)
 def test_what_has_too_many_elements_is_refused(task):
     found = Votes.of(jax.tree.map(lambda part: part[:, None], task.draw_targets(jax.random.key(0), 3)))
     with pytest.raises(InputError, match="the error is a sum over elements"):

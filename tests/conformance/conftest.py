@@ -113,21 +113,27 @@ ROUNDS = Finite.of(MATRIX[:6, :9])
 # Huge domains, for everything that runs.
 INSTANCES = {
     UnionLearner: [
-        Case(UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6), 1,
-             UnionLearner(Unions(2**20, 3), family=Complete(2**20)), numbered=False),
+        Case(
+            UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6),
+            1,
+            UnionLearner(Unions(2**20, 3), family=Complete(2**20)),
+            numbered=False,
+        )
     ],
     ConjunctionLearner: [
         Case(ConjunctionLearner(Conjunctions(31), 2, 3), 1, ConjunctionLearner(Conjunctions(31), 2)),
         Case(
-            ConjunctionLearner(Disjunctions(20), 2, 3, noisy=True), 1,
+            ConjunctionLearner(Disjunctions(20), 2, 3, noisy=True),
+            1,
             ConjunctionLearner(Disjunctions(20), 2, noisy=True),
         ),
     ],
     EmpiricalLearner: [
         Case(
-            EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp"), 512), 2,
+            EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp"), 512),
+            2,
             EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp")),
-        ),
+        )
     ],
     Boosted: [
         Case(Boosted(KLN(FEW), 0.4, 4, 30, 0.4), 1, Boosted(KLN(FEW))),
@@ -144,14 +150,26 @@ INSTANCES = {
     ],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],
     GenericLearner: [
-        Case(GenericLearner(HUGE, 3, PointCounts(HUGE.domain, 12, 8), "optimal"), 3,
-             GenericLearner(HUGE, 3, PointCounts(HUGE.domain), "optimal")),
-        Case(GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(40, levels=3)), 2,
-             GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(40))),
-        Case(GenericLearner(ROUNDS, 2, MWEM(ROUNDS.xor(), 8), "zcdp"), 2,
-             GenericLearner(ROUNDS, 2, MWEM(ROUNDS.xor()), "zcdp")),
-        Case(GenericLearner(RANDOM_TREE, 2, RecursiveQuantiles(6, levels=3, ties=0), "joint"), 2,
-             GenericLearner(RANDOM_TREE, 2, RecursiveQuantiles(6, levels=8, ties=0), "joint")),
+        Case(
+            GenericLearner(HUGE, 3, PointCounts(HUGE.domain, 12, 8), "optimal"),
+            3,
+            GenericLearner(HUGE, 3, PointCounts(HUGE.domain), "optimal"),
+        ),
+        Case(
+            GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(40, levels=3)),
+            2,
+            GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(40)),
+        ),
+        Case(
+            GenericLearner(ROUNDS, 2, MWEM(ROUNDS.xor(), 8), "zcdp"),
+            2,
+            GenericLearner(ROUNDS, 2, MWEM(ROUNDS.xor()), "zcdp"),
+        ),
+        Case(
+            GenericLearner(RANDOM_TREE, 2, RecursiveQuantiles(6, levels=3, ties=0), "joint"),
+            2,
+            GenericLearner(RANDOM_TREE, 2, RecursiveQuantiles(6, levels=8, ties=0), "joint"),
+        ),
     ],
     HashedPoints: [
         Case(HashedPoints(HUGE, 3, 3, 6, "optimal"), 3, HashedPoints(HUGE, 3, composition="optimal")),
@@ -175,35 +193,54 @@ INSTANCES = {
     StableNodes: [Case(StableNodes(RANDOM_TREE), 3)],
     StablePoints: [Case(StablePoints(HUGE), 3)],
     PolygonLearner: [
-        Case(PolygonLearner(ConvexPolygons(2**20, 3), rounds=3, performance=Performance(16, 16)), 1,
-             PolygonLearner(ConvexPolygons(2**20, 3), k=3), numbered=False),
+        Case(
+            PolygonLearner(ConvexPolygons(2**20, 3), rounds=3, performance=Performance(16, 16)),
+            1,
+            PolygonLearner(ConvexPolygons(2**20, 3), k=3),
+            numbered=False,
+        )
     ],
-    ProperVC1: [
-        Case(ProperVC1(RANDOM_TREE, "exponential", 4, 0.05, 3, 0.6), 1, ProperVC1(RANDOM_TREE, "exponential"),
-            ),
-    ],
+    ProperVC1: [Case(ProperVC1(RANDOM_TREE, "exponential", 4, 0.05, 3, 0.6), 1, ProperVC1(RANDOM_TREE, "exponential"))],
     RepresentationLearner: [
-        Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2), 4, 6)), 1,
-             RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2)), "printed"), numbered=False),
-        Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3), 4, 6)), 1,
-             RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3))), numbered=False),
-        Case(RepresentationLearner(PointBuckets(HUGE, 5, 6)), 1, RepresentationLearner(PointBuckets(HUGE)),
-             numbered=False),
+        Case(
+            RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2), 4, 6)),
+            1,
+            RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2)), "printed"),
+            numbered=False,
+        ),
+        Case(
+            RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3), 4, 6)),
+            1,
+            RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3))),
+            numbered=False,
+        ),
+        Case(
+            RepresentationLearner(PointBuckets(HUGE, 5, 6)),
+            1,
+            RepresentationLearner(PointBuckets(HUGE)),
+            numbered=False,
+        ),
         Case(RepresentationLearner(Whole(LINE))),
     ],
     ThresholdInterior: [
-        Case(SmallInterior(Thresholds(Domain(2**20)), "recprefix", 16), 1,
-             ThresholdInterior(Thresholds(Domain(2**20)), "recprefix")),
+        Case(
+            SmallInterior(Thresholds(Domain(2**20)), "recprefix", 16),
+            1,
+            ThresholdInterior(Thresholds(Domain(2**20)), "recprefix"),
+        )
     ],
     ThresholdMedian: [Case(ThresholdMedian(LINE))],
-}  # fmt: skip
+}
 
 
 # with very many programs or outcomes: up to a minute each
 LONG_CASES = (
-    PolygonLearner, UnionLearner,  # tests/learners/test_polygons.py and test_unions.py have the same in short
-    EmpiricalLearner, ProperVC1, ThresholdInterior,
-)  # fmt: skip
+    PolygonLearner,
+    UnionLearner,  # tests/learners/test_polygons.py and test_unions.py have the same in short
+    EmpiricalLearner,
+    ProperVC1,
+    ThresholdInterior,
+)
 LONG = {
     "case": LONG_CASES,
     "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
@@ -212,9 +249,20 @@ LONG = {
     "simple": tuple(kind for kind in INSTANCES if kind is not KLN),
 }
 QUICK_WORLDS = (
-    "conjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-optimal", "kln-points",
-    "kln-tree", "median-thresholds", "parity", "point", "union", "vc1-exponential",
-)  # fmt: skip
+    "conjunction",
+    "empirical",
+    "generic-blr",
+    "hashed-basic",
+    "interior-exponential",
+    "kln-optimal",
+    "kln-points",
+    "kln-tree",
+    "median-thresholds",
+    "parity",
+    "point",
+    "union",
+    "vc1-exponential",
+)
 QUICK_TWINS = ("generic-blr", "kln-points", "median-thresholds")
 QUICK_DRAWN = ("generic-blr", "kln-points")  # those of the others are drawn by the same samplers
 QUICK_SANITIZERS = ("sanitizer-blocks", "sanitizer-hierarchy")  # tests/sanitizers audit the others in short too
@@ -249,9 +297,11 @@ def pytest_generate_tests(metafunc):
     learners, sanitizers = evidence.learner_names(), evidence.sanitizer_names()
     twins = [name for name in learners if evidence.learner_world(name).twin is not None]
     for argument, names, quick in (
-        ("world", learners, QUICK_WORLDS), ("twin", twins, QUICK_TWINS), ("drawn", learners, QUICK_DRAWN),
+        ("world", learners, QUICK_WORLDS),
+        ("twin", twins, QUICK_TWINS),
+        ("drawn", learners, QUICK_DRAWN),
         ("sanitizer", sanitizers, QUICK_SANITIZERS),
-    ):  # fmt: skip
+    ):
         if argument in metafunc.fixturenames:
             metafunc.parametrize(
                 argument, [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in names]

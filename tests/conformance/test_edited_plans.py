@@ -30,8 +30,18 @@ FREE = ("cuts", "weights")  # arrays of lists, on which privacy does not depend,
 UNPUBLISHED = {("conjunction-noisy", ".scale")}
 """Noise of counts that no output shows: the guarantee holds for any, see docs/proofs/set-cover-hidden.md."""
 COUNTED = (
-    "records", "subsamples", "rows", "ends", "batches", "high", "deep", "deepest", "gap", "margin", "claim.epsilon",
-)  # fmt: skip
+    "records",
+    "subsamples",
+    "rows",
+    "ends",
+    "batches",
+    "high",
+    "deep",
+    "deepest",
+    "gap",
+    "margin",
+    "claim.epsilon",
+)
 
 
 @dataclass(frozen=True)
@@ -105,9 +115,12 @@ def edits(plan):
         else:
             eighth = old * one(0.125) if old.dtype.kind == "f" else old // one(8)
             made = {
-                "x 8": old * one(8), "/ 8": eighth, "+ 1": old + one(1), "- 1": old - one(1),
+                "x 8": old * one(8),
+                "/ 8": eighth,
+                "+ 1": old + one(1),
+                "- 1": old - one(1),
                 "x -1": (-old.astype(np.float64)).astype(np.int64).astype(one) if old.dtype.kind in "iu" else -old,
-            }  # fmt: skip
+            }
         for how, value in made.items():
             if not np.array_equal(value, old):
                 yield f"{jax.tree_util.keystr(path)} {how}", with_leaf(plan, place, np.asarray(value, old.dtype))
@@ -196,9 +209,11 @@ def test_what_is_required_of_leaves():
     good = Own(np.float32(1), {"a": np.zeros(3, np.int32)})
     require_leaves((good, [good], None, np.bool_(True)))
     for wrong in (
-        replace(good, number=np.ones(1, np.float32)), replace(good, table=np.array([1, np.nan], np.float32)),
-        replace(good, table=[1.5]), replace(good, number=np.float16(1)),
-    ):  # fmt: skip
+        replace(good, number=np.ones(1, np.float32)),
+        replace(good, table=np.array([1, np.nan], np.float32)),
+        replace(good, table=[1.5]),
+        replace(good, number=np.float16(1)),
+    ):
         with pytest.raises(InputError, match=r"plan\[0\]\.(number|table)"):
             require_leaves((wrong,))
 

@@ -36,10 +36,14 @@ def reports(found, budgets):
     return [audit.statistical(few, Privacy(4.0, 1e-3), trials=TRIALS, confidence=SURE)]
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.slow) if name == "vc1-proper-tests" else name  # as in vc1-rsc
-    for name in evidence.learner_names() if evidence.learner_world(name).unlisted
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "vc1-proper-tests" else name  # as in vc1-rsc
+        for name in evidence.learner_names()
+        if evidence.learner_world(name).unlisted
+    ],
+)
 def test_a_world_that_says_that_it_cannot_be_listed_cannot(name):
     """The others are audited exactly by all tests below."""
     found = target(name)

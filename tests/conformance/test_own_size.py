@@ -79,8 +79,13 @@ def test_theorems_of_more_rows_than_a_sample_has_are_still_computed():
 # --- the plan from the theorem's rows on is the one that the theorem is about -----------------------------------------
 
 
-@pytest.mark.parametrize("learner", [EmpiricalLearner(KLN(dp.Thresholds(dp.Domain(32)))),
-                                     EmpiricalLearner(ThresholdMedian(dp.Thresholds(dp.Domain(32))), 900)])  # fmt: skip
+@pytest.mark.parametrize(
+    "learner",
+    [
+        EmpiricalLearner(KLN(dp.Thresholds(dp.Domain(32)))),
+        EmpiricalLearner(ThresholdMedian(dp.Thresholds(dp.Domain(32))), 900),
+    ],
+)
 def test_an_empirical_learner_runs_at_the_halves_of_its_proof(learner):
     privacy, accuracy = Privacy(8.0), Accuracy(0.3, 0.1)
     n = learner.sample_size(privacy, accuracy)

@@ -13,10 +13,21 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 
 ADDED, MATRIX = Neighboring.ADD_OR_REMOVE_ONE, Finite.of(np.eye(3))
 SANITIZERS = [
-    sanitizers.BLR(MATRIX.xor(), 2), sanitizers.MWEM(MATRIX.xor(), 1), sanitizers.PointCounts(Domain(8)),
-    *(getattr(sanitizers, name)(4) for name in (
-        "Hierarchy", "IndependentQuantiles", "JointQuantiles", "RankBlocks", "RecursiveQuantiles", "Slices")),
-]  # fmt: skip
+    sanitizers.BLR(MATRIX.xor(), 2),
+    sanitizers.MWEM(MATRIX.xor(), 1),
+    sanitizers.PointCounts(Domain(8)),
+    *(
+        getattr(sanitizers, name)(4)
+        for name in (
+            "Hierarchy",
+            "IndependentQuantiles",
+            "JointQuantiles",
+            "RankBlocks",
+            "RecursiveQuantiles",
+            "Slices",
+        )
+    ),
+]
 
 
 def learners():

@@ -16,9 +16,11 @@ EXCEPT = {  # at epsilon = 1 only: the family has its best sizes there, so that 
     RepresentationLearner: ("alpha", "beta"),
 }
 GRIDS = {
-    "epsilon": (2.0**-4, 1.0, 4.0, 2.0**6, 2.0**8), "delta": (1e-9, 1e-4, 0.1), "alpha": (0.05, 0.1, 0.3, 0.6),
+    "epsilon": (2.0**-4, 1.0, 4.0, 2.0**6, 2.0**8),
+    "delta": (1e-9, 1e-4, 0.1),
+    "alpha": (0.05, 0.1, 0.3, 0.6),
     "beta": (1e-3, 0.1, 0.4, 0.7),
-}  # fmt: skip
+}
 CENTERS = (1.0, 1e-6, 0.1, 0.1), (16.0, 1e-3, 0.3, 0.4)
 
 
@@ -54,11 +56,17 @@ def test_no_sample_size_grows(case, name, center):
 BITS = dp.Points(dp.Domain(2**20))
 
 
-@pytest.mark.parametrize("learner", [
-    EmpiricalLearner(KLN(BITS)), EmpiricalLearner(Independent(KLN(BITS), 3, "optimal")), Boosted(KLN(BITS)),
-    Boosted(HashedPoints(BITS, 1, 20, 7)),
-    Boosted(KLN(BITS), 0.3, composition="optimal"),
-], ids=["empirical", "empirical-delta", "boosted", "boosted-improper", "boosted-optimal"])  # fmt: skip
+@pytest.mark.parametrize(
+    "learner",
+    [
+        EmpiricalLearner(KLN(BITS)),
+        EmpiricalLearner(Independent(KLN(BITS), 3, "optimal")),
+        Boosted(KLN(BITS)),
+        Boosted(HashedPoints(BITS, 1, 20, 7)),
+        Boosted(KLN(BITS), 0.3, composition="optimal"),
+    ],
+    ids=["empirical", "empirical-delta", "boosted", "boosted-improper", "boosted-optimal"],
+)
 def test_learners_on_draws_need_no_more_rows_at_a_larger_budget(learner):
     """At multiples of a large epsilon they needed e^epsilon rows: 2031 at epsilon 1, but 4939976 at 64."""
     series = [learner.sample_size(Privacy(2.0**i, 1e-6), Accuracy(0.2, 0.1)) for i in range(-4, 9)]

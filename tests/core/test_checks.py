@@ -43,22 +43,25 @@ def test_errors_reach_another_process():
 NOT_NUMBERS = [math.nan, math.inf, -math.inf, "1", None, True, 1j, [1.0], np.array([1.0])]
 
 
-@pytest.mark.parametrize("check", [
-    lambda v: checks.number("x", v), checks.epsilon, checks.delta, lambda v: checks.probability("alpha", v),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "check", [lambda v: checks.number("x", v), checks.epsilon, checks.delta, lambda v: checks.probability("alpha", v)]
+)
 @pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
 def test_only_finite_numbers_are_numbers(check, value):
     with pytest.raises(InputError):
         check(value)
 
 
-@pytest.mark.parametrize(("check", "good", "bad"), [
-    (lambda v: checks.number("x", v), [0, -3, 1.5, 1e300, np.float64(2.0)], []),
-    (checks.epsilon, [1e-300, 1, 0.5, 1e9], [0, 0.0, -0.1]),
-    (checks.delta, [0, 0.0, 1e-300, 0.999], [1, 1.0, -1e-9, 2]),
-    (lambda v: checks.delta(v, positive_for="A_dist"), [1e-12, 0.5], [0, 0.0, 1]),
-    (lambda v: checks.probability("alpha", v), [1e-12, 0.5, 1 - 1e-12], [0, 1, 0.0, 1.0, -0.5]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("check", "good", "bad"),
+    [
+        (lambda v: checks.number("x", v), [0, -3, 1.5, 1e300, np.float64(2.0)], []),
+        (checks.epsilon, [1e-300, 1, 0.5, 1e9], [0, 0.0, -0.1]),
+        (checks.delta, [0, 0.0, 1e-300, 0.999], [1, 1.0, -1e-9, 2]),
+        (lambda v: checks.delta(v, positive_for="A_dist"), [1e-12, 0.5], [0, 0.0, 1]),
+        (lambda v: checks.probability("alpha", v), [1e-12, 0.5, 1 - 1e-12], [0, 1, 0.0, 1.0, -0.5]),
+    ],
+)
 def test_ranges(check, good, bad):
     for value in good:
         result = check(value)
@@ -113,7 +116,7 @@ def test_arguments_that_a_constructor_does_not_have_are_the_persons_mistake():
         (lambda: dp.Task(points, dp.uniform(points.domain), noises=0.1), "Task.*did you mean noise"),
         (lambda: dp.Measure(trails=4), "did you mean trials"),
         (lambda: dp.Privacy(1, 2, 3), "Privacy.*give each argument once"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=words):
             make()
 

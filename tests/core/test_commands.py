@@ -20,8 +20,10 @@ def test_names_that_begin_with_a_dash():
 @pytest.mark.parametrize("odd", ["my module", "it's", "-odd", "a-b", "x\x1b\ny"])
 def test_modules_that_no_flag_takes_are_left_out(odd):
     """A study in Python may have them; the end of their name is no module."""
-    for config in ({"learners": {"a": f"{odd}:Mine", "b": "Independent(own.two:Mine)"}},
-                   {"learners": {"a": {"use": f"{odd}:Mine", "arguments": [{"use": "own.two:Mine"}]}}}):  # fmt: skip
+    for config in (
+        {"learners": {"a": f"{odd}:Mine", "b": "Independent(own.two:Mine)"}},
+        {"learners": {"a": {"use": f"{odd}:Mine", "arguments": [{"use": "own.two:Mine"}]}}},
+    ):
         assert modules(config) == ["own.two"]
         words = command("curve", Path("r"), config=config)
         line, comment = words.split("    # cannot run: ")

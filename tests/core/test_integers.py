@@ -52,16 +52,27 @@ def test_operations_are_those_of_python(words):
     def expected(rule):
         return wrapped([rule(*given) for given in zip(left, right, unsigned, strict=True)], words)
 
-    rules = [lambda a, b, u: a + b, lambda a, b, u: a - b, lambda a, b, u: -a, lambda a, b, u: a * u,
-             lambda a, b, u: a * big, lambda a, b, u: a + 7, lambda a, b, u: 7 - a]  # fmt: skip
+    rules = [
+        lambda a, b, u: a + b,
+        lambda a, b, u: a - b,
+        lambda a, b, u: -a,
+        lambda a, b, u: a * u,
+        lambda a, b, u: a * big,
+        lambda a, b, u: a + 7,
+        lambda a, b, u: 7 - a,
+    ]
     rules += [lambda a, b, u, k=k: a << k for k in shifts[0]] + [lambda a, b, u, k=k: a >> k for k in shifts[1]]
     for rule, own in zip(rules, found[:-1], strict=True):
         assert own == expected(rule)
     pairs = list(zip(left, right, strict=True))
     comparisons = [
-        [a < b for a, b in pairs], [a <= b for a, b in pairs], [a > b for a, b in pairs], [a >= b for a, b in pairs],
-        [a == b for a, b in pairs], [a < 5 for a in left],
-    ]  # fmt: skip
+        [a < b for a, b in pairs],
+        [a <= b for a, b in pairs],
+        [a > b for a, b in pairs],
+        [a >= b for a, b in pairs],
+        [a == b for a, b in pairs],
+        [a < 5 for a in left],
+    ]
     assert [part.tolist() for part in truth] == comparisons
 
 

@@ -41,8 +41,12 @@ def test_every_group_has_a_reason(root):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_what_is_used_of_a_module_is_there(package, module):
-    used = {name for text in package.values() if f"{jax_extensions.__name__} import" in text
-            for name in re.findall(rf"\b{module}\.(\w+)", text)}  # fmt: skip
+    used = {
+        name
+        for text in package.values()
+        if f"{jax_extensions.__name__} import" in text
+        for name in re.findall(rf"\b{module}\.(\w+)", text)
+    }
     assert used and all(hasattr(getattr(jax_extensions, module), name) for name in used)
 
 

@@ -37,20 +37,28 @@ def test_root_is_a_scalar_threefry_key():
     assert not same(keys.root(7), keys.root(8))
 
 
-@pytest.mark.parametrize("bad", [
-    lambda: jax.random.key_data(jax.random.key(0)),
-    lambda: jax.random.key(0, impl="rbg"),
-    lambda: jax.random.key(0, impl="unsafe_rbg"),
-    lambda: 0,
-    lambda: None,
-    lambda: np.zeros(2, np.uint32),
-], ids=["raw", "rbg", "unsafe_rbg", "int", "None", "numpy"])  # fmt: skip
-@pytest.mark.parametrize("use", [
-    keys.require_typed,
-    lambda key: keys.stream(key, "sample"),
-    lambda key: keys.per_index(key, 3),
-    lambda key: keys.of_point(key, jnp.zeros(2, jnp.uint32)),
-], ids=["require_typed", "stream", "per_index", "of_point"])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda: jax.random.key_data(jax.random.key(0)),
+        lambda: jax.random.key(0, impl="rbg"),
+        lambda: jax.random.key(0, impl="unsafe_rbg"),
+        lambda: 0,
+        lambda: None,
+        lambda: np.zeros(2, np.uint32),
+    ],
+    ids=["raw", "rbg", "unsafe_rbg", "int", "None", "numpy"],
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        keys.require_typed,
+        lambda key: keys.stream(key, "sample"),
+        lambda key: keys.per_index(key, 3),
+        lambda key: keys.of_point(key, jnp.zeros(2, jnp.uint32)),
+    ],
+    ids=["require_typed", "stream", "per_index", "of_point"],
+)
 def test_other_keys_are_refused(use, bad):
     with pytest.raises(InputError, match="key: expected"):
         use(bad())
@@ -93,10 +101,15 @@ def test_the_bits_do_not_depend_on_64_bit_types(key):
     seen = []
     for wide in (False, True):
         with jax.enable_x64(wide):
-            seen.append([
-                data(part).tolist() for part in (
-                    keys.root(3), keys.stream(key, "a"), keys.per_index(key, 4),
-                    keys.of_trial(keys.of_point(key, jnp.asarray([5, 6], jnp.uint32)), jnp.uint32(9)),
-                )
-            ])  # fmt: skip
+            seen.append(
+                [
+                    data(part).tolist()
+                    for part in (
+                        keys.root(3),
+                        keys.stream(key, "a"),
+                        keys.per_index(key, 4),
+                        keys.of_trial(keys.of_point(key, jnp.asarray([5, 6], jnp.uint32)), jnp.uint32(9)),
+                    )
+                ]
+            )
     assert seen[0] == seen[1]

@@ -141,9 +141,11 @@ def toy(epsilon=1.0, rounds=3, names=("a", (1, None, Kind.ONE, True))):
     return Toy(down(epsilon), whole(4), Claim(down(epsilon), down(1e-6)), rounds, names)
 
 
-@pytest.mark.parametrize("structure", [
-    0.5, np.float32(0.5), np.float64(1), np.zeros(2), jnp.zeros(2), [1], {"a": 1}, (1, 0.5), (1, (2.0,)), np.int32(3),
-], ids=lambda value: f"{type(value).__name__}-{value}".replace("\n", ""))  # fmt: skip
+@pytest.mark.parametrize(
+    "structure",
+    [0.5, np.float32(0.5), np.float64(1), np.zeros(2), jnp.zeros(2), [1], {"a": 1}, (1, 0.5), (1, (2.0,)), np.int32(3)],
+    ids=lambda value: f"{type(value).__name__}-{value}".replace("\n", ""),
+)
 def test_floats_and_arrays_are_no_structure(structure):
     with pytest.raises(InputError, match=r"Toy\.names.*make it a leaf"):
         toy(names=structure)
@@ -288,10 +290,16 @@ def test_the_same_budget_gives_the_same_plan():
         assert not same_plan(one, learner.plan(Privacy(0.31, 1e-5), Accuracy(0.1, 0.1)))
 
 
-@pytest.mark.parametrize(("kind", "inside", "outside"), [
-    (Positive, (TINY, 1.0, HUGE), (0.0, -1.0, np.inf)), (Probability, (TINY, 0.5), (0.0, 1.0)),
-    (Slack, (0.0, 0.5), (-TINY, 1.0)), (Number, (0.0, -1.0), (np.inf, np.nan)),
-], ids=["Positive", "Probability", "Slack", "Number"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "inside", "outside"),
+    [
+        (Positive, (TINY, 1.0, HUGE), (0.0, -1.0, np.inf)),
+        (Probability, (TINY, 0.5), (0.0, 1.0)),
+        (Slack, (0.0, 0.5), (-TINY, 1.0)),
+        (Number, (0.0, -1.0), (np.inf, np.nan)),
+    ],
+    ids=["Positive", "Probability", "Slack", "Number"],
+)
 def test_the_ends_of_the_ranges_of_leaves(kind, inside, outside):
     for value in inside:
         require_leaves(np.float32(value), kind=kind)

@@ -534,10 +534,14 @@ def test_samplers_refuse_raw_keys():
     raw = jax.random.key_data(jax.random.key(0))
     table = random.geometric_table(1.0)
     for draw in (
-        lambda k: random.words(k), random.uniform, random.exponential, random.laplace,
-        lambda k: random.geometric(k, table), lambda k: random.discrete_laplace(k, table),
+        lambda k: random.words(k),
+        random.uniform,
+        random.exponential,
+        random.laplace,
+        lambda k: random.geometric(k, table),
+        lambda k: random.discrete_laplace(k, table),
         lambda k: random.randint_below(k, jnp.ones(1, jnp.uint32)),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match="typed key"):
             draw(raw)
 

@@ -67,12 +67,15 @@ NOT_DELTA = [-1e-9, 1.0, 2, float("nan"), float("inf"), True, np.float64(1), np.
 NOT_PROBABILITY = [0.0, 1.0, -0.1, 2, float("nan"), False, np.float64(0), jnp.float32(2), "0.1"]
 
 
-@pytest.mark.parametrize(("name", "attempt"), [
-    *(("epsilon", lambda e=e: Privacy(e)) for e in NOT_EPSILON),
-    *(("delta", lambda d=d: Privacy(1.0, d)) for d in NOT_DELTA),
-    *(("alpha", lambda a=a: Accuracy(a, 0.1)) for a in NOT_PROBABILITY),
-    *(("beta", lambda b=b: Accuracy(0.1, b)) for b in NOT_PROBABILITY),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "attempt"),
+    [
+        *(("epsilon", lambda e=e: Privacy(e)) for e in NOT_EPSILON),
+        *(("delta", lambda d=d: Privacy(1.0, d)) for d in NOT_DELTA),
+        *(("alpha", lambda a=a: Accuracy(a, 0.1)) for a in NOT_PROBABILITY),
+        *(("beta", lambda b=b: Accuracy(0.1, b)) for b in NOT_PROBABILITY),
+    ],
+)
 def test_plain_numbers_that_make_no_sense_are_refused(name, attempt):
     with pytest.raises(InputError, match=rf"^{name}: expected"):
         attempt()

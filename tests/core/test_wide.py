@@ -46,8 +46,9 @@ def test_sort_puts_real_rows_first_in_order(below, columns, bits):
     generator = np.random.default_rng(below % 1000 + columns)
     count = 40
     corners = np.array([*(v for v in CORNERS if v < below), below - 1], np.uint64)
-    values = np.concatenate([generator.integers(0, below, count - 20, np.uint64, endpoint=False),
-                             generator.choice(corners, 20)])  # fmt: skip
+    values = np.concatenate(
+        [generator.integers(0, below, count - 20, np.uint64, endpoint=False), generator.choice(corners, 20)]
+    )
     values[: count // 2] = generator.choice(values, count // 2)  # ties
     carried = [generator.integers(0, 3, count).astype(np.uint32) for _ in range(columns)]
     real = generator.random(count) < 0.7

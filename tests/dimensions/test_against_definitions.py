@@ -120,8 +120,11 @@ def test_the_largest_cover_over_all_trees_of_binary_classes():
 
     def trees(depth, elements):
         below = trees(depth - 1, elements) if depth > 1 else []
-        return [(x,) for x in range(elements)] if depth == 1 else [
-            (x, left, right) for x in range(elements) for left in below for right in below]  # fmt: skip
+        return (
+            [(x,) for x in range(elements)]
+            if depth == 1
+            else [(x, left, right) for x in range(elements) for left in below for right in below]
+        )
 
     for _ in range(60):
         matrix = random_class(generator, 6, 3, 2)

@@ -34,9 +34,9 @@ def test_thresholds(elements):
     assert star_number(matrix).value == teaching_dimension(matrix).value == min(2, elements)
 
 
-@pytest.mark.parametrize(("elements", "ones"), [
-    (6, 2), (8, 2), (12, 2), (8, 3), (10, 3), (12, 3), (10, 4), (5, 3), (6, 4), (4, 4), (7, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("elements", "ones"), [(6, 2), (8, 2), (12, 2), (8, 3), (10, 3), (12, 3), (10, 4), (5, 3), (6, 4), (4, 4), (7, 0)]
+)
 def test_d_points(elements, ones):
     matrix = families.points(elements, ones)
     assert littlestone(matrix) == vc_dimension(matrix).value == min(ones, elements - ones)
@@ -75,8 +75,11 @@ def test_intervals_and_rectangles():
 def test_parities():
     matrix = families.parities(3)
     assert vc_dimension(matrix).value == littlestone(matrix) == 3
-    assert [sum(a * x for a, x in zip(row, element, strict=True)) % 2 for row in product((0, 1), repeat=3)
-            for element in product((0, 1), repeat=3)] == matrix.reshape(-1).tolist()  # fmt: skip
+    assert [
+        sum(a * x for a, x in zip(row, element, strict=True)) % 2
+        for row in product((0, 1), repeat=3)
+        for element in product((0, 1), repeat=3)
+    ] == matrix.reshape(-1).tolist()
 
 
 def separable(points, cut):
@@ -119,9 +122,10 @@ def test_copies_multiply_dimensions(largest, count):
     assert littlestone(families.bit(matrix, 0)) == count * int(np.log2((largest + 1) // 2))
 
 
-@pytest.mark.parametrize(("bits", "ones", "elements"), [
-    (1, 1, 2), (2, 1, 3), (2, 1, 4), (3, 1, 4), (3, 1, 5), (4, 1, 5), (2, 2, 6), (2, 1, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "ones", "elements"),
+    [(1, 1, 2), (2, 1, 3), (2, 1, 4), (3, 1, 4), (3, 1, 5), (4, 1, 5), (2, 2, 6), (2, 1, None)],
+)
 def test_independent_bits(bits, ones, elements):
     """Theorem 7.2."""
     matrix = families.independent_bits(bits, ones, elements)
@@ -129,9 +133,9 @@ def test_independent_bits(bits, ones, elements):
     assert [littlestone(families.bit(matrix, i)) for i in range(bits)] == [ones] * bits
 
 
-@pytest.mark.parametrize(("bits", "ones", "elements", "dimension"), [
-    (2, 1, 2, 1), (3, 1, 3, 2), (2, 2, 4, 3), (4, 1, 4, 3), (2, 2, 5, 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "ones", "elements", "dimension"), [(2, 1, 2, 1), (3, 1, 3, 2), (2, 2, 4, 3), (4, 1, 4, 3), (2, 2, 5, 4)]
+)
 def test_with_fewer_elements_the_bits_are_not_independent(bits, ones, elements, dimension):
     assert littlestone(families.independent_bits(bits, ones, elements)) == dimension
 
@@ -145,8 +149,11 @@ def test_theorem_7_1_needs_the_ceiling():
 
 def test_families_of_maps():
     assert psi.natarajan((0, 2, 5)) == [(frozenset([0]), frozenset([2]), frozenset([5]))]
-    assert psi.bits((1, 3, 4)) == [(frozenset([4]), frozenset([1, 3])), (frozenset([1, 4]), frozenset([3])),
-                                   (frozenset([1, 3]), frozenset([4]))]  # fmt: skip
+    assert psi.bits((1, 3, 4)) == [
+        (frozenset([4]), frozenset([1, 3])),
+        (frozenset([1, 4]), frozenset([3])),
+        (frozenset([1, 3]), frozenset([4])),
+    ]
     assert len(psi.bipartitions((0, 1, 2, 7))) == 7
     matrix = np.arange(8)[:, None]
 

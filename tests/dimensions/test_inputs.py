@@ -8,21 +8,30 @@ from dpjax.core.checks import InputError
 from dpjax.dimensions import families, psi
 
 ANY_LABELS = (
-    dimensions.littlestone_dimension, dimensions.randomized_littlestone_dimension, dimensions.teaching_dimension,
-    dimensions.recursive_teaching_dimension, lambda matrix, **rest: dimensions.psi_dimension(matrix, psi.bits, **rest),
+    dimensions.littlestone_dimension,
+    dimensions.randomized_littlestone_dimension,
+    dimensions.teaching_dimension,
+    dimensions.recursive_teaching_dimension,
+    lambda matrix, **rest: dimensions.psi_dimension(matrix, psi.bits, **rest),
     lambda matrix, **rest: dimensions.psi_littlestone_dimension(matrix, psi.bits, **rest),
     lambda matrix, **rest: dimensions.uniform_psi_littlestone_dimension(matrix, psi.bits, **rest),
-)  # fmt: skip
-BINARY = (
-    dimensions.vc_dimension, dimensions.dual_vc_dimension, dimensions.threshold_dimension, dimensions.star_number,
-)  # fmt: skip
+)
+BINARY = (dimensions.vc_dimension, dimensions.dual_vc_dimension, dimensions.threshold_dimension, dimensions.star_number)
 
 
 @pytest.mark.parametrize("dimension", ANY_LABELS + BINARY)
-@pytest.mark.parametrize(("matrix", "words"), [
-    ([0, 1], "two-dimensional"), ([[0.5]], "column 0: expected a whole"), (np.zeros((0, 3), int), "a row or more"),
-    ([["a"]], "whole numbers"), ([[0, 1], [1, 1], [0, 1]], "row 2 equal to row 0"), ([[0, -1]], "row 0, column 1"),
-], ids=["flat", "fractions", "empty", "text", "equal rows", "negative"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "words"),
+    [
+        ([0, 1], "two-dimensional"),
+        ([[0.5]], "column 0: expected a whole"),
+        (np.zeros((0, 3), int), "a row or more"),
+        ([["a"]], "whole numbers"),
+        ([[0, 1], [1, 1], [0, 1]], "row 2 equal to row 0"),
+        ([[0, -1]], "row 0, column 1"),
+    ],
+    ids=["flat", "fractions", "empty", "text", "equal rows", "negative"],
+)
 def test_what_is_no_class_is_refused(dimension, matrix, words):
     with pytest.raises(InputError, match=words):
         dimension(matrix)
@@ -55,10 +64,14 @@ def test_classes_that_are_too_large_are_refused_with_an_estimate():
     with pytest.raises(InputError, match=r"2\^17 maps"):
         dimensions.psi_littlestone_dimension(np.arange(18)[:, None], psi.bipartitions)
     for attempt in (
-        lambda: families.thresholds(1 << 20), lambda: families.points(100, 9), lambda: families.intervals(5000),
-        lambda: families.copies(families.thresholds(30), 6), lambda: families.independent_bits(6, 3),
-        lambda: families.rectangles(100, 100), lambda: families.parities(20),
-    ):  # fmt: skip
+        lambda: families.thresholds(1 << 20),
+        lambda: families.points(100, 9),
+        lambda: families.intervals(5000),
+        lambda: families.copies(families.thresholds(30), 6),
+        lambda: families.independent_bits(6, 3),
+        lambda: families.rectangles(100, 100),
+        lambda: families.parities(20),
+    ):
         with pytest.raises(InputError):
             attempt()
 
@@ -73,10 +86,17 @@ def large(labels):
     return np.unique(np.random.default_rng(1).integers(0, labels, (400, 40)), axis=0)
 
 
-@pytest.mark.parametrize("dimension", [
-    dimensions.vc_dimension, dimensions.threshold_dimension, dimensions.star_number, dimensions.teaching_dimension,
-    dimensions.recursive_teaching_dimension, dimensions.randomized_littlestone_dimension,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "dimension",
+    [
+        dimensions.vc_dimension,
+        dimensions.threshold_dimension,
+        dimensions.star_number,
+        dimensions.teaching_dimension,
+        dimensions.recursive_teaching_dimension,
+        dimensions.randomized_littlestone_dimension,
+    ],
+)
 def test_a_time_limit_leaves_proved_bounds(dimension):
     """The witness proves the lower one; the upper one is at least the value, which a longer search brackets."""
     matrix = large(2)
@@ -102,10 +122,17 @@ def test_a_time_limit_of_uniform_and_cover_bounds():
     assert littlestone.lower <= 10 <= littlestone.upper and littlestone.witness.holds(families.thresholds(2000))
 
 
-@pytest.mark.parametrize("dimension", [
-    dimensions.vc_dimension, dimensions.dual_vc_dimension, dimensions.star_number, dimensions.teaching_dimension,
-    dimensions.recursive_teaching_dimension, dimensions.randomized_littlestone_dimension,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "dimension",
+    [
+        dimensions.vc_dimension,
+        dimensions.dual_vc_dimension,
+        dimensions.star_number,
+        dimensions.teaching_dimension,
+        dimensions.recursive_teaching_dimension,
+        dimensions.randomized_littlestone_dimension,
+    ],
+)
 def test_the_time_limit_is_kept_on_large_classes(dimension):
     found = dimension(families.thresholds(700), seconds=0.2)
     assert found.seconds < 3 and 0 < found.lower <= found.upper

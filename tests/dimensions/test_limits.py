@@ -56,14 +56,20 @@ WIDE = families.one_bit_gap(1199)  # 600 labels at each of 600 elements: 10^8 pa
 BINARY = (np.random.default_rng(3).random((4000, 1000)) < 0.5).astype(np.int64)
 
 
-@pytest.mark.parametrize(("dimension", "matrix"), [
-    (dimensions.littlestone_dimension, WIDE), (dimensions.randomized_littlestone_dimension, WIDE),
-    (lambda matrix, seconds: dimensions.psi_dimension(matrix, psi.natarajan, seconds), WIDE),
-    (lambda matrix, seconds: dimensions.psi_littlestone_dimension(matrix, psi.bits, seconds), WIDE),
-    (lambda matrix, seconds: dimensions.uniform_psi_littlestone_dimension(matrix, psi.natarajan, seconds), WIDE),
-    (lambda matrix, seconds: dimensions.zero_cover_bound(matrix, 4, seconds), WIDE),
-    (dimensions.threshold_dimension, BINARY), (dimensions.star_number, BINARY), (dimensions.vc_dimension, BINARY),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dimension", "matrix"),
+    [
+        (dimensions.littlestone_dimension, WIDE),
+        (dimensions.randomized_littlestone_dimension, WIDE),
+        (lambda matrix, seconds: dimensions.psi_dimension(matrix, psi.natarajan, seconds), WIDE),
+        (lambda matrix, seconds: dimensions.psi_littlestone_dimension(matrix, psi.bits, seconds), WIDE),
+        (lambda matrix, seconds: dimensions.uniform_psi_littlestone_dimension(matrix, psi.natarajan, seconds), WIDE),
+        (lambda matrix, seconds: dimensions.zero_cover_bound(matrix, 4, seconds), WIDE),
+        (dimensions.threshold_dimension, BINARY),
+        (dimensions.star_number, BINARY),
+        (dimensions.vc_dimension, BINARY),
+    ],
+)
 def test_the_limit_holds_for_the_first_step_too(dimension, matrix):
     """Each took many seconds before its search began."""
     start = time.monotonic()
@@ -127,11 +133,13 @@ def overlapping(labels):
     return [(frozenset({0, 1}), frozenset({1, 0}))]
 
 
-@pytest.mark.parametrize("family", ["bin", None, overlapping, lambda labels: None, lambda labels: [0],
-                                    lambda labels: [({0}, {1})]])  # fmt: skip
-@pytest.mark.parametrize("dimension", [
-    dimensions.psi_dimension, dimensions.psi_littlestone_dimension, dimensions.uniform_psi_littlestone_dimension,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "family", ["bin", None, overlapping, lambda labels: None, lambda labels: [0], lambda labels: [({0}, {1})]]
+)
+@pytest.mark.parametrize(
+    "dimension",
+    [dimensions.psi_dimension, dimensions.psi_littlestone_dimension, dimensions.uniform_psi_littlestone_dimension],
+)
 def test_families_that_are_none(dimension, family):
     with pytest.raises(InputError, match=r"^family: expected .*; (take psi\.natarajan|let every label)"):
         dimension([[0, 0], [1, 1]], family)

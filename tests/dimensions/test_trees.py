@@ -54,24 +54,35 @@ def test_the_threshold_dimension_is_that_of_the_class_under_its_root():
     assert Tree.of_class(matrix, f=0).height == dimensions.threshold_dimension(matrix ^ matrix[0]).value == 4
 
 
-@pytest.mark.parametrize(("tree", "height"), [
-    (families.path(0), 0), (families.path(9), 9), (families.star(9), 1), (families.figure_one(), 3),
-    (families.prefixes(3), 3), (families.path(2**18), 2**18),
-], ids=["root", "path", "star", "figure 1", "prefixes", "long path"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tree", "height"),
+    [
+        (families.path(0), 0),
+        (families.path(9), 9),
+        (families.star(9), 1),
+        (families.figure_one(), 3),
+        (families.prefixes(3), 3),
+        (families.path(2**18), 2**18),
+    ],
+    ids=["root", "path", "star", "figure 1", "prefixes", "long path"],
+)
 def test_known_heights(tree, height):
     assert dimensions.height(tree.parent) == height
     assert dimensions.tree_threshold_dimension(tree.parent, tree.proper) == height
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: dimensions.height([]),
-    lambda: dimensions.height([0, 1]),
-    lambda: dimensions.height([0, 2, 0]),
-    lambda: dimensions.height([0, -1]),
-    lambda: dimensions.height([0.0]),
-    lambda: dimensions.tree_threshold_dimension([0, 0], [True]),
-    lambda: dimensions.tree_threshold_dimension([0, 0], [2, 0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: dimensions.height([]),
+        lambda: dimensions.height([0, 1]),
+        lambda: dimensions.height([0, 2, 0]),
+        lambda: dimensions.height([0, -1]),
+        lambda: dimensions.height([0.0]),
+        lambda: dimensions.tree_threshold_dimension([0, 0], [True]),
+        lambda: dimensions.tree_threshold_dimension([0, 0], [2, 0]),
+    ],
+)
 def test_what_has_no_dimension_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -12,10 +12,18 @@ from dpjax.papers.theorems import papers
 
 SMALL, LARGE = Privacy(1.0, 1e-6), Privacy(4.0, 0.3)
 QUICK = (
-    ("randomized_response", SMALL), ("exponential", SMALL), ("laplace_mechanism", SMALL), ("gaussian_mechanism", SMALL),
-    ("kln-points", SMALL), ("kln-points", LARGE), ("stable-points", SMALL), ("parity-two", SMALL),
-    ("accounting: basic", SMALL), ("accounting: advanced", SMALL), ("accounting: group", SMALL),
-)  # fmt: skip
+    ("randomized_response", SMALL),
+    ("exponential", SMALL),
+    ("laplace_mechanism", SMALL),
+    ("gaussian_mechanism", SMALL),
+    ("kln-points", SMALL),
+    ("kln-points", LARGE),
+    ("stable-points", SMALL),
+    ("parity-two", SMALL),
+    ("accounting: basic", SMALL),
+    ("accounting: advanced", SMALL),
+    ("accounting: group", SMALL),
+)
 
 
 @pytest.fixture(scope="module")

@@ -38,8 +38,11 @@ def test_the_page_lists_papers_and_works():
     assert {"dpjax.learners.KLN", "dpjax.theory.kln.realizable_printed"} <= {
         place.name for place in works()["Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011"]
     }
-    assert all(f"- {work}: `dpjax." in text for work in works() if not any(work.startswith(p.authors) and
-               work.endswith(str(p.year)) for p in papers().values()))  # fmt: skip
+    assert all(
+        f"- {work}: `dpjax." in text
+        for work in works()
+        if not any(work.startswith(p.authors) and work.endswith(str(p.year)) for p in papers().values())
+    )
     assert bibliography.pages() == bibliography.pages()
 
 

@@ -90,12 +90,21 @@ def refused():
 def test_what_is_beyond_a_limit_is_refused(expression):
     concepts = dp.Points(dp.Domain(8))
     space = {
-        "dp": dp, "audit": audit, "mechanisms": mechanisms, "sanitizers": sanitizers, "attacks": attacks,
-        "Goal": Goal, "families": families, "optimum": optimum,
-        "concepts": concepts, "task": dp.Task(concepts, dp.uniform(concepts.domain)), "learner": dp.KLN(concepts),
-        "relation": dp.Neighboring.REPLACE_ONE, "goal": Goal(((0,), (1,)), alpha=0.1),
+        "dp": dp,
+        "audit": audit,
+        "mechanisms": mechanisms,
+        "sanitizers": sanitizers,
+        "attacks": attacks,
+        "Goal": Goal,
+        "families": families,
+        "optimum": optimum,
+        "concepts": concepts,
+        "task": dp.Task(concepts, dp.uniform(concepts.domain)),
+        "learner": dp.KLN(concepts),
+        "relation": dp.Neighboring.REPLACE_ONE,
+        "goal": Goal(((0,), (1,)), alpha=0.1),
         "target": evidence.learner_target(dp.KLN(concepts), "KLN"),
-    }  # fmt: skip
+    }
     with pytest.raises(dp.InputError):
         eval(expression, space)
 
@@ -126,10 +135,14 @@ def test_learners_that_need_delta_refuse_none():
     accuracy, domain = dp.Accuracy(0.1, 0.1), dp.Domain(8)
     tree = dp.Tree.of_parents([0, 0, 0])
     for learner in (
-        dp.PointLearner(dp.Points(domain)), dp.StablePoints(dp.Points(domain)), dp.StableNodes(tree),
-        dp.ParityLearner(dp.Parities(8)), dp.ImproperVC1(dp.Thresholds(domain)), dp.ProperVC1(tree),
+        dp.PointLearner(dp.Points(domain)),
+        dp.StablePoints(dp.Points(domain)),
+        dp.StableNodes(tree),
+        dp.ParityLearner(dp.Parities(8)),
+        dp.ImproperVC1(dp.Thresholds(domain)),
+        dp.ProperVC1(tree),
         dp.SparseAggregate(dp.GloballyStable(dp.Finite.of([[0, 0], [1, 1]]))),
-    ):  # fmt: skip
+    ):
         learner.plan(dp.Privacy(1.0, 1e-6), accuracy)
         with pytest.raises(dp.InputError, match="delta"):
             learner.plan(dp.Privacy(1.0), accuracy)

@@ -23,10 +23,13 @@ def png(pixels, per_meter=None):
 @pytest.mark.parametrize(
     ("data", "inches"),
     [
-        (png(2100, 7874), 10.5), (png(960), 10.0), (b'<svg xmlns="x" viewBox="0 0 760 330" width="760">', 760 / 96),
-        (b'<?xml?>\n<svg height="1pt" width="756pt" viewBox="0 0 756 1">', 10.5), (b'<svg viewBox="0 0 1 1">', 8.0),
+        (png(2100, 7874), 10.5),
+        (png(960), 10.0),
+        (b'<svg xmlns="x" viewBox="0 0 760 330" width="760">', 760 / 96),
+        (b'<?xml?>\n<svg height="1pt" width="756pt" viewBox="0 0 756 1">', 10.5),
+        (b'<svg viewBox="0 0 1 1">', 8.0),
     ],
-)  # fmt: skip
+)
 def test_width_in_inches(data, inches):
     assert widths.width(data) == pytest.approx(inches, rel=1e-3)
 

@@ -36,14 +36,29 @@ def test_the_demo_is_beyond_where_the_square_root_begins(study):
 def test_the_demo_prints_fifteen_lines_of_eighty_columns(study, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     stars = [
-        line.labels() | theory(line)
-        | {"n_low": line.setting.k, "n_high": line.setting.k + 9, "guarantee_delta": 1e-6, "confidence": 0.95,
-           "trials": 1000, "ended": "trials spent"}
+        line.labels()
+        | theory(line)
+        | {
+            "n_low": line.setting.k,
+            "n_high": line.setting.k + 9,
+            "guarantee_delta": 1e-6,
+            "confidence": 0.95,
+            "trials": 1000,
+            "ended": "trials spent",
+        }
         for line in study.curves
-    ]  # fmt: skip
-    answer = {"n_star": stars, "n_within": [], "points": [], "exponents": exponents(stars), "exponents_all_k": [],
-              "failures": [], "computed": {"trials": 6000, "programs": 3, "compiled": 3}, "elsewhere": False,
-              "figures": ["out/demo/curve.png"]}  # fmt: skip
+    ]
+    answer = {
+        "n_star": stars,
+        "n_within": [],
+        "points": [],
+        "exponents": exponents(stars),
+        "exponents_all_k": [],
+        "failures": [],
+        "computed": {"trials": 6000, "programs": 3, "compiled": 3},
+        "elsewhere": False,
+        "figures": ["out/demo/curve.png"],
+    }
     curve._show(answer, study)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 15 and len(set(lines)) == len(lines) and max(map(len, lines)) <= 80, lines
@@ -59,10 +74,19 @@ def test_curves_fit_eighty_columns(name, root, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     study = study_of(toml.read_toml(root / f"configs/{name}.toml"), ())
     stars = [
-        line.labels() | {"n_low": 100_000, "n_high": None, "guarantee_delta": 1e-6, "trials": 10_000, "theorem": 76_938,
-                         "below": 958, "below_by": "packing", "ended": "end of the grid"}
+        line.labels()
+        | {
+            "n_low": 100_000,
+            "n_high": None,
+            "guarantee_delta": 1e-6,
+            "trials": 10_000,
+            "theorem": 76_938,
+            "below": 958,
+            "below_by": "packing",
+            "ended": "end of the grid",
+        }
         for line in study.curves
-    ]  # fmt: skip
+    ]
     curve._show_searches({"n_star": stars, "n_within": []}, study, study.search, curve.screen())
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80 and "all trials spent" not in "".join(lines)

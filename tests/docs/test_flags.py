@@ -21,12 +21,6 @@ def test_flags_exist(capsys):
             cli.main([command, "--help"])
         known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
         assert ended.value.code == 0
-    others = {
-        "--gres",
-        "--cpus-per-task",
-        "--gpus",
-        "--xla",
-        "--version",
-    }  # of Slurm, of XLA, of dpjax itself
+    others = {"--gres", "--cpus-per-task", "--gpus", "--xla", "--version"}  # of Slurm, of XLA, of dpjax itself
     others |= set(re.findall(r'"(--[a-z]+)"', (ROOT / "scripts" / "check_release.py").read_text()))
     assert len(used) > 50 and not [one for one in used if one[1] not in known | others]

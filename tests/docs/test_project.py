@@ -31,8 +31,10 @@ def rows(page):
 
 
 def test_versions_are_those_of_the_project(page, project):
-    needed = {one.name: {part.operator: part.version for part in one.specifier}
-              for one in map(Requirement, project["dependencies"])}  # fmt: skip
+    needed = {
+        one.name: {part.operator: part.version for part in one.specifier}
+        for one in map(Requirement, project["dependencies"])
+    }
     found = rows(page)
     assert {"jax, jaxlib", "numpy", "scipy", "pandas", "matplotlib", "Python"} == found.keys()
     for names, (low, high, _) in found.items():

@@ -283,9 +283,10 @@ def dimension(space, known):
     if space not in known:
         sides = [split(space, x) for x in range(POINTS)]
         known[space] = (
-            -1 if not space else
-            max((1 + min(dimension(part, known) for part in two) for two in sides if all(two)), default=0)
-        )  # fmt: skip
+            -1
+            if not space
+            else max((1 + min(dimension(part, known) for part in two) for two in sides if all(two)), default=0)
+        )
     return known[space]
 
 

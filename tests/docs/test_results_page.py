@@ -25,9 +25,13 @@ class Raises(dp.KLN):
         raise RuntimeError("no plan")
 """
 WORDS = {
-    "HH": "[0-9a-f]{2}", "HASH": "[0-9a-f]{64}", "ROWS": "[0-9]+", "NAME": "[0-9a-f]{40}", "TIME": "[0-9]+",
+    "HH": "[0-9a-f]{2}",
+    "HASH": "[0-9a-f]{64}",
+    "ROWS": "[0-9]+",
+    "NAME": "[0-9a-f]{40}",
+    "TIME": "[0-9]+",
     "TABLE": "|".join(results.TABLES),
-}  # fmt: skip
+}
 STUDY = """
 [task]
 concepts = "Points(16)"

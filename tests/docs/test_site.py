@@ -15,8 +15,12 @@ def built(root, tmp_path_factory):
     words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "nb_execution_mode=off"]
     done = subprocess.run(
         [*words, "-d", str(out / "doctrees"), str(root / "docs"), str(out / "html")],
-        cwd=root, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-5000:]
     return out / "html"
 

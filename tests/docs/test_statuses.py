@@ -74,9 +74,14 @@ def interrupted(folder, monkeypatch):
 
 
 PROVOKED = {
-    Status.DONE: done, Status.REFUTED: refuted, Status.INVALID: invalid, Status.FAULT: fault, Status.FAILED: failed,
-    Status.LEFT: left, Status.INTERRUPTED: interrupted,
-}  # fmt: skip
+    Status.DONE: done,
+    Status.REFUTED: refuted,
+    Status.INVALID: invalid,
+    Status.FAULT: fault,
+    Status.FAILED: failed,
+    Status.LEFT: left,
+    Status.INTERRUPTED: interrupted,
+}
 
 
 def test_all_are_provoked():

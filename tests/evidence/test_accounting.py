@@ -10,10 +10,20 @@ from dpjax.core.types import Privacy
 
 BUDGETS = [Privacy(1.0, 1e-6), Privacy(0.3, 0.01), Privacy(5.0, 1e-9), Privacy(0.9, 1e-12)]
 TIGHT = {
-    "optimal", "parallel, by index", "parallel, by value", "group", "as_replace_one", "with_replacement",
-    "without_replacement", "poisson", "gaussian_guarantee", "GaussianNoise", "LaplaceNoise", "DiscreteLaplaceNoise",
+    "optimal",
+    "parallel, by index",
+    "parallel, by value",
+    "group",
+    "as_replace_one",
+    "with_replacement",
+    "without_replacement",
+    "poisson",
+    "gaussian_guarantee",
+    "GaussianNoise",
+    "LaplaceNoise",
+    "DiscreteLaplaceNoise",
     "ExponentialSelection",
-}  # fmt: skip
+}
 TARGETS = {target.name.removeprefix("accounting: "): target for target in evidence.accounting_targets()}
 
 

@@ -62,8 +62,14 @@ def slowly(tmp_path, monkeypatch):
 def started(program, *arguments, **numbers):
     path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     words = [sys.executable, "-W", "ignore", "-c", program.format(**numbers), *map(str, arguments)]
-    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY,
-                            env=os.environ | {"PYTHONPATH": path})  # fmt: skip
+    return subprocess.Popen(
+        words,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+        env=os.environ | {"PYTHONPATH": path},
+    )
 
 
 def ended(process):
@@ -126,10 +132,13 @@ def test_the_runner_is_killed(tmp_path, slowly, kills, cells):
 
 @pytest.mark.parametrize(
     ("kills", "cells", "shards", "nfs"),
-    [pytest.param(3, 16, 4, False, marks=pytest.mark.slow), (2, 8, 2, True),
-     *(pytest.param(20, 160, 8, nfs, marks=pytest.mark.slow) for nfs in (False, True))],
+    [
+        pytest.param(3, 16, 4, False, marks=pytest.mark.slow),
+        (2, 8, 2, True),
+        *(pytest.param(20, 160, 8, nfs, marks=pytest.mark.slow) for nfs in (False, True)),
+    ],
     ids=["short", "short-nfs", "long", "long-nfs"],
-)  # fmt: skip
+)
 def test_shards_are_killed(tmp_path, slowly, kills, cells, shards, nfs):
     """Processes of one shard each, killed and started again, also on a file system that shows files late, empty, or
     not at all."""
@@ -161,9 +170,7 @@ def test_shards_are_killed(tmp_path, slowly, kills, cells, shards, nfs):
 
 
 @pytest.mark.parametrize(
-    ("kills", "drivers", "cells"),
-    [(1, 1, 40), pytest.param(20, 3, 200, marks=pytest.mark.slow)],
-    ids=["short", "long"],
+    ("kills", "drivers", "cells"), [(1, 1, 40), pytest.param(20, 3, 200, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 def test_a_dask_cluster_is_killed(tmp_path, slowly, kills, drivers, cells):
     """Workers and drivers of a LocalCluster: same bytes, same result, and no process is left behind."""

@@ -22,9 +22,13 @@ def test_a_study_runs_and_searches_without_a_theorem(tmp_path):
     concepts = dp.Points(dp.Domain(64))
     task = dp.Task(concepts, dp.heavy(concepts.domain, 4, 0.1))
     found = dp.Study(
-        task, {"few": FEW, "all": dp.KLN(concepts)}, accuracy=dp.Accuracy(0.2, 0.2), trials=32, points=2,
+        task,
+        {"few": FEW, "all": dp.KLN(concepts)},
+        accuracy=dp.Accuracy(0.2, 0.2),
+        trials=32,
+        points=2,
         search=dp.Search(n_min=8, n_max=64, steps_per_doubling=1, most_trials=2000, confidence=0.9),
-    ).run(tmp_path)  # fmt: skip
+    ).run(tmp_path)
     stars = {star["learner"]: star["theorem"] for star in found.data["n_star"]}
     assert stars["few"] is None and stars["all"] > 0 and not found.data["failures"]
 

@@ -65,9 +65,22 @@ class Mixed(Slots):
 
 def test_an_object_counts_by_what_it_holds():
     values = [
-        (), ((),), Group(), Group(1), Group(1, 2), Group(2, 1), Group("1"), Group(Group(1), 2), Group(Group(1, 2)),
-        Slots(1, 2), Slots(2, 1), Slots(Group(1), None), Mixed(1, 2, 3), Mixed(1, 2, 4), Group(np.arange(3).tobytes()),
-    ]  # fmt: skip
+        (),
+        ((),),
+        Group(),
+        Group(1),
+        Group(1, 2),
+        Group(2, 1),
+        Group("1"),
+        Group(Group(1), 2),
+        Group(Group(1, 2)),
+        Slots(1, 2),
+        Slots(2, 1),
+        Slots(Group(1), None),
+        Mixed(1, 2, 3),
+        Mixed(1, 2, 4),
+        Group(np.arange(3).tobytes()),
+    ]
     found = [with_parameter(value) for value in values]
     assert len(set(found)) == len(found) == len(values)
 
@@ -107,10 +120,21 @@ class Copied(Slots):
         return Copied, (self.left, 0)
 
 
-@pytest.mark.parametrize("value", [
-    object(), ByAddress(), lambda: 0, len, Called(1, 2), Copied(1, 2), Group(ByAddress()), Group(Slots(lambda: 0, 1)),
-    Group(jax.devices()[0]),
-], ids=lambda value: type(value).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        ByAddress(),
+        lambda: 0,
+        len,
+        Called(1, 2),
+        Copied(1, 2),
+        Group(ByAddress()),
+        Group(Slots(lambda: 0, 1)),
+        Group(jax.devices()[0]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
 def test_what_is_only_known_by_address_or_does_something_is_refused(value):
     with pytest.raises(InputError, match="canonical description"):
         with_parameter(value)
@@ -139,13 +163,16 @@ def loops():
 
     square = X.reshape(2, 3)
     return [
-        (nested, X), (jax.grad(last), X), (jax.vmap(nested), square), (lambda x: jax.jvp(nested, (x,), (x,)), X),
+        (nested, X),
+        (jax.grad(last), X),
+        (jax.vmap(nested), square),
+        (lambda x: jax.jvp(nested, (x,), (x,)), X),
         (lambda x: jax.lax.scan(lambda c, y: (c, c + y), x, square), X[:3]),
         (lambda x: jax.lax.scan(lambda c, y: (c + y, c), x, square), X[:3]),
         (lambda x: jax.lax.scan(lambda c, y: (c + x, y), x, square), X[:3]),
         (lambda x: jax.lax.map(lambda y: y + x, square), X[:3]),
         (lambda x: jax.lax.scan(lambda c, y: (c, c + y), x, square, reverse=True), X[:3]),
-    ]  # fmt: skip
+    ]
 
 
 def test_loops_and_their_derivatives_are_told_apart():

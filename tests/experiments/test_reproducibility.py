@@ -133,9 +133,11 @@ def check_killed(times, config, cache, expected, folder, *flags):
     moments = random.Random(20)
     for _ in range(times):
         process = subprocess.Popen(
-            command(config, folder, cache, *flags), env=environment(), stdout=subprocess.DEVNULL,
+            command(config, folder, cache, *flags),
+            env=environment(),
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         time.sleep(usual * moments.uniform(0.2, 1.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -162,9 +164,12 @@ def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_pat
     arguments = command(config, tmp_path, cache, *flags)
     assert arguments[:3] == [sys.executable, "-m", "dpjax.cli"]
     process = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments[3:]], env=environment(), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", program, *arguments[3:]],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not list(tmp_path.glob("cells/*/*.parquet")):

@@ -88,8 +88,14 @@ def test_what_a_grid_of_a_kernel_maps_to_is_never_overlooked():
             out[...] = given[...]
 
         spec = pallas.BlockSpec((2,), lambda i: (i * step,))
-        call = pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((4,), jnp.uint32), grid=(2,), in_specs=[spec],
-                                  out_specs=pallas.BlockSpec((2,), lambda i: (i,)), interpret=True)  # fmt: skip
+        call = pallas.pallas_call(
+            kernel,
+            out_shape=jax.ShapeDtypeStruct((4,), jnp.uint32),
+            grid=(2,),
+            in_specs=[spec],
+            out_specs=pallas.BlockSpec((2,), lambda i: (i,)),
+            interpret=True,
+        )
         return jax.make_jaxpr(call)(jnp.zeros(4, jnp.uint32))
 
     with pytest.raises(InputError, match="canonical description"):
@@ -120,11 +126,35 @@ class Holds:
 @pytest.mark.parametrize(
     "value",
     [
-        Swap.B, (Swap.A, Swap.B), Level.HIGH, "KLN", "Domain(4)", "a(1)", "x:y", "2**10", Ends(1, Ends("KLN", 2.5)),
-        Holds("hello", (1, 2)), Holds(Holds("use", "fields")), math.inf, -math.inf, 0.1, 3, 3.0, True, None, (), ((),),
-        frozenset({"a", "b"}), np.float32(0.5), np.int64(7), b"\x00\xff", len, Holds, dp.KLN(CONCEPTS),
+        Swap.B,
+        (Swap.A, Swap.B),
+        Level.HIGH,
+        "KLN",
+        "Domain(4)",
+        "a(1)",
+        "x:y",
+        "2**10",
+        Ends(1, Ends("KLN", 2.5)),
+        Holds("hello", (1, 2)),
+        Holds(Holds("use", "fields")),
+        math.inf,
+        -math.inf,
+        0.1,
+        3,
+        3.0,
+        True,
+        None,
+        (),
+        ((),),
+        frozenset({"a", "b"}),
+        np.float32(0.5),
+        np.int64(7),
+        b"\x00\xff",
+        len,
+        Holds,
+        dp.KLN(CONCEPTS),
     ],
-)  # fmt: skip
+)
 def test_what_a_result_says_of_a_value_is_read_to_the_letter(value):
     if value is len:
         with pytest.raises(InputError):
@@ -163,8 +193,14 @@ def line(name, epsilon=1.0):
 
 
 def bracketed(name, k):
-    return line(name) | {"k": k, "n_low": 10 * k, "n_high": 11 * k, "theorem": 20 * k, "confidence": 0.95,
-                         "exponent_of_k": 1.0}  # fmt: skip
+    return line(name) | {
+        "k": k,
+        "n_low": 10 * k,
+        "n_high": 11 * k,
+        "theorem": 20 * k,
+        "confidence": 0.95,
+        "exponent_of_k": 1.0,
+    }
 
 
 EMPTY = rows.joined([]) | rows.fits([])

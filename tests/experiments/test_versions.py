@@ -28,10 +28,17 @@ def installed(monkeypatch):
 @pytest.mark.parametrize(
     ("version", "series"),
     [
-        (CLEAN, "0.2"), (DIRTY, "0.2"), (PATCH, "0.2"), ("0.2.0rc1", "0.2"), ("0.2.0.dev0", "0.2"), ("0.2rc1", "0.2"),
-        ("0.10.3", "0.10"), ("1.0.0", "1.0"), ("not installed", "not installed"),
+        (CLEAN, "0.2"),
+        (DIRTY, "0.2"),
+        (PATCH, "0.2"),
+        ("0.2.0rc1", "0.2"),
+        ("0.2.0.dev0", "0.2"),
+        ("0.2rc1", "0.2"),
+        ("0.10.3", "0.10"),
+        ("1.0.0", "1.0"),
+        ("not installed", "not installed"),
     ],
-)  # fmt: skip
+)
 def test_the_series_of_a_version(version, series):
     assert series_of(version) == series
 

@@ -26,9 +26,26 @@ TASK, KLN = dp.Task(POINTS, dp.uniform(DOMAIN)), dp.KLN(POINTS)
 PRIVACY, ACCURACY = dp.Privacy(1.0), dp.Accuracy(0.1, 0.1)
 KEY, PLAN = jax.random.key(0), KLN.plan(PRIVACY, ACCURACY)
 JUNK = (
-    None, "", "x", "1", -1, math.nan, math.inf, True, 1.5, (), {}, Odd(), Odd, np.array([1, 2]), 2**70, 1 + 2j,
-    np.float64("nan"), b"x", len,
-)  # fmt: skip
+    None,
+    "",
+    "x",
+    "1",
+    -1,
+    math.nan,
+    math.inf,
+    True,
+    1.5,
+    (),
+    {},
+    Odd(),
+    Odd,
+    np.array([1, 2]),
+    2**70,
+    1 + 2j,
+    np.float64("nan"),
+    b"x",
+    len,
+)
 CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (dp.Domain, {"size": 16}),
     (dp.Points, {"domain": DOMAIN}),
@@ -71,8 +88,18 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (
         dp.Study,
         {
-            "task": TASK, "learners": {"a": KLN}, "k": 1, "epsilon": 1.0, "delta": 1e-6, "accuracy": ACCURACY,
-            "n": [20], "trials": 8, "points": 3, "fit_from": 1, "seed": 0, "search": dp.Search(),
+            "task": TASK,
+            "learners": {"a": KLN},
+            "k": 1,
+            "epsilon": 1.0,
+            "delta": 1e-6,
+            "accuracy": ACCURACY,
+            "n": [20],
+            "trials": 8,
+            "points": 3,
+            "fit_from": 1,
+            "seed": 0,
+            "search": dp.Search(),
         },
     ),
     (dp.Search, {"n_min": 4, "n_max": 100, "gamma": 0.1, "confidence": 0.9, "most_trials": 500}),
@@ -88,7 +115,7 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (partial(pairs, []), {"between": "n"}),
     (dp.Result, {"data": {}}),
     (dp.Result.load, {"path": "."}),
-)  # fmt: skip
+)
 
 
 def cases() -> Iterator[tuple[str, str, Any, Callable[[], Any]]]:
@@ -107,14 +134,24 @@ def cases() -> Iterator[tuple[str, str, Any, Callable[[], Any]]]:
 
 
 WELCOME = {
-    ("Task", "targets"): [None, "array"], ("Study", "k"): ["array"], ("Study", "n"): ["array"],
-    ("Study", "epsilon"): [1.5, 2**70, "array"], ("Study", "search"): [None], ("Task.draw", "capacity"): [None],
-    ("Independent", "k"): [2**70], ("GenericLearner", "k"): [2**70], ("HashedPoints", "k"): [2**70],
-    ("PointBuckets", "tries"): [None], ("PointBuckets", "bits"): [None],
-    ("Hierarchy", "levels"): [None], ("database", "values"): ["array"], ("database", "capacity"): [None],
-    ("geometric_grid", "high"): [2**70], ("geometric_grid", "ratio"): [1.5, 2**70],
+    ("Task", "targets"): [None, "array"],
+    ("Study", "k"): ["array"],
+    ("Study", "n"): ["array"],
+    ("Study", "epsilon"): [1.5, 2**70, "array"],
+    ("Study", "search"): [None],
+    ("Task.draw", "capacity"): [None],
+    ("Independent", "k"): [2**70],
+    ("GenericLearner", "k"): [2**70],
+    ("HashedPoints", "k"): [2**70],
+    ("PointBuckets", "tries"): [None],
+    ("PointBuckets", "bits"): [None],
+    ("Hierarchy", "levels"): [None],
+    ("database", "values"): ["array"],
+    ("database", "capacity"): [None],
+    ("geometric_grid", "high"): [2**70],
+    ("geometric_grid", "ratio"): [1.5, 2**70],
     ("zipf", "exponent"): [1.5, 2**70],
-}  # fmt: skip
+}
 """What is no nonsense after all: sample sizes and targets as arrays, "choose for me", and large numbers."""
 
 

@@ -6,13 +6,22 @@ from pathlib import Path
 from typing import Any
 
 STUDY: dict[str, Any] = {
-    "title": "t", "seed": 0,
+    "title": "t",
+    "seed": 0,
     "task": {"concepts": "Points(16)", "distribution": {"use": "heavy", "atoms": 2, "mass": 0.3}, "noise": 0.1},
     "learners": {"kln": "KLN", "many": {"use": "Independent", "learner": "KLN", "composition": "zcdp"}},
-    "sweep": {"k": [1], "epsilon": [1.0], "delta": 1e-6, "alpha": 0.1, "beta": 0.1, "trials": 8, "points": 3,
-              "fit_from": 1},
+    "sweep": {
+        "k": [1],
+        "epsilon": [1.0],
+        "delta": 1e-6,
+        "alpha": 0.1,
+        "beta": 0.1,
+        "trials": 8,
+        "points": 3,
+        "fit_from": 1,
+    },
     "search": {"n_min": 4, "n_max": 64, "gamma": 0.1, "confidence": 0.9, "steps_per_doubling": 4, "most_trials": 500},
-}  # fmt: skip
+}
 JUNK = (True, "x", "", -1, -0.5, [], {}, float("nan"), float("inf"), [[1]], "1", {"use": "KLN"})
 _KLN = {"use": "KLN"}
 WELCOME = {("title",): ["x", "", "1"], ("learners", "kln"): [_KLN], ("learners", "many", "learner"): [_KLN]}
@@ -33,11 +42,31 @@ def studies() -> Iterator[tuple[str, dict[str, Any]]]:
             inner = inner[part]
         del inner[path[-1]]
         yield f"no {'.'.join(path)}", made
-    for text in ("Points(", "Points(0)", "Points(2**65)", "Points(1, 2)", "Points(size=3)", "os.system",
-                 "KLN", "__import__('os')", "Points(16).domain", "lambda: 1", "mine:Points"):  # fmt: skip
+    for text in (
+        "Points(",
+        "Points(0)",
+        "Points(2**65)",
+        "Points(1, 2)",
+        "Points(size=3)",
+        "os.system",
+        "KLN",
+        "__import__('os')",
+        "Points(16).domain",
+        "lambda: 1",
+        "mine:Points",
+    ):
         yield f"concepts = {text}", _with(("task", "concepts"), text)
-    for text in ("PointLearner(3, 4)", "Independent", "Independent(KLN, composition=mine)", "Points(16)", "klm",
-                 "Independent(KLN(KLN))", "ParityLearner", "mine:Learner", "KLN(concepts=Points(8))"):  # fmt: skip
+    for text in (
+        "PointLearner(3, 4)",
+        "Independent",
+        "Independent(KLN, composition=mine)",
+        "Points(16)",
+        "klm",
+        "Independent(KLN(KLN))",
+        "ParityLearner",
+        "mine:Learner",
+        "KLN(concepts=Points(8))",
+    ):
         yield f"learner = {text}", _with(("learners", "kln"), text)
 
 
@@ -59,8 +88,15 @@ def broken_cells() -> Iterator[tuple[str, Callable[[Path, Path], Any]]]:
 
 
 RESULTS = (
-    "", "[]", "{}", "null", "1", '{"points": 3}', '{"config": {}, "seed": 0, "versions": {}, "points": []}', "\x00",
-)  # fmt: skip
+    "",
+    "[]",
+    "{}",
+    "null",
+    "1",
+    '{"points": 3}',
+    '{"config": {}, "seed": 0, "versions": {}, "points": []}',
+    "\x00",
+)
 """Texts that are no result.json."""
 
 

@@ -9,18 +9,30 @@ from dpjax.cli.arguments.numbers import Real, Whole
 
 TINY = ("--concepts", "Points(16)", "--learners", "KLN", "--n", "20", "--trials", "8")
 COMPLETE = {
-    "curve": (*TINY, "--formats"), "plan": TINY, "trial": ("{result}", "--learners", "KLN", "--n", "20"),
+    "curve": (*TINY, "--formats"),
+    "plan": TINY,
+    "trial": ("{result}", "--learners", "KLN", "--n", "20"),
     "learn": ("{table}", "--features", "age", "--target", "ill", "--bounds", "age=0:100", "--trials", "3"),
-    "export": ("{result}",), "status": ("{result}",), "table": ("bns-multi", "--rows", "points, PAC"),
-    "audit": ("stability",), "list": (), "bench": ("--quick",), "predict": ("{learned}", "{table}"),
-    "plot": ("{result}", "--out", "{out}/figure.pdf"), "check": ("dpjax.learners:ERM",),
-    "dimension": ("intervals(3)",), "new": ("learner", "mine"), "attack": ("ERM", "--trials", "3"),
+    "export": ("{result}",),
+    "status": ("{result}",),
+    "table": ("bns-multi", "--rows", "points, PAC"),
+    "audit": ("stability",),
+    "list": (),
+    "bench": ("--quick",),
+    "predict": ("{learned}", "{table}"),
+    "plot": ("{result}", "--out", "{out}/figure.pdf"),
+    "check": ("dpjax.learners:ERM",),
+    "dimension": ("intervals(3)",),
+    "new": ("learner", "mine"),
+    "attack": ("ERM", "--trials", "3"),
     "optimum": ("thresholds(2)", "--n", "1"),
     "merge": ("{out}/merged", "{result}"),
-    "report": ("{result}",), "compact": ("{result}",),
-    "compare": ("{result}", "{result}"), "ask": ("Points(16)", "--theorems", "--only", "KLN"),
+    "report": ("{result}",),
+    "compact": ("{result}",),
+    "compare": ("{result}", "{result}"),
+    "ask": ("Points(16)", "--theorems", "--only", "KLN"),
     "theorem": ("bns:3.12",),
-}  # fmt: skip
+}
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
 REALS = ("nan", "inf", "-inf", "-1", "", "half", "true", "1e999", "2**0.5")

@@ -22,26 +22,125 @@ REPLACE, ADDED = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 PART, ONE_MORE = Guarantee(0.5, 1e-7, REPLACE, "a part"), Guarantee(0.5, 1e-7, ADDED, "a part")
 COVERS = Points(Domain(4)).covers(0.1, False)
 ODD = (
-    0, -1, 2, 0.5, -0.5, math.nan, math.inf, 5e-324, 1e-300, 1e300, 2**63, 10**400, True, None, "1", [], np.array([]),
-    np.array([0.5]), 1j, object(), np.float16(1), np.float32(0.5), np.float64("nan"), np.int8(1), np.uint64(1),
-)  # fmt: skip
+    0,
+    -1,
+    2,
+    0.5,
+    -0.5,
+    math.nan,
+    math.inf,
+    5e-324,
+    1e-300,
+    1e300,
+    2**63,
+    10**400,
+    True,
+    None,
+    "1",
+    [],
+    np.array([]),
+    np.array([0.5]),
+    1j,
+    object(),
+    np.float16(1),
+    np.float32(0.5),
+    np.float64("nan"),
+    np.int8(1),
+    np.uint64(1),
+)
 # a right value for each argument, by its name
 RIGHT = {
-    "epsilon": 1.0, "delta": 1e-6, "alpha": 0.1, "beta": 0.1, "k": 2, "n": 1000, "rounds": 3, "share": 0.2, "rate": 0.1,
-    "kappa": 0.05, "gamma": 0.2, "observed": 0.1, "expected": 0.2, "wrong": 1, "log_choices": 5.0, "draws": 2,
-    "base": 0.1, "size": 64, "failure": 0.1, "count": 4, "good": 0.05, "goal": 0.1, "gap": 0.1, "concepts": 16,
-    "dimension": 3, "attempts": 3, "eta": 0.1, "elements": 8, "length": 4, "number": 100.0, "log_concepts": 5.0,
-    "rows": 8, "subsamples": 30, "neighboring": REPLACE, "part": 0.5, "tries": 3, "bits": 8, "near": 0.1,
-    "log_size": 5.0, "levels": 3, "rates": (0.5, 0.5), "scale": 4.0, "length_epsilon": 0.5, "kept": 4, "fillers": 4,
-    "margin": 5.0, "queries": 8, "databases": 100, "points": 4, "values": 16, "steps": 3, "functions": 16.0,
-    "coefficient": 0.1, "records": 8, "choose_epsilon": 0.5, "choose_delta": 1e-6, "deep": 8, "t": 16,
-    "walk_epsilon": 0.5, "test_epsilon": 0.5, "children": 2, "low": 0.0, "high": 1.0, "tried": (2, 4),
-    "restrictions": lambda n: 3.0, "unseen": lambda n: 1.0, "enough": lambda *n: n[-1] >= 1, "covers": COVERS,
-    "choices": 4, "target_epsilon": 1.0, "target_delta": 1e-6, "family": "optimal", "epsilon0": 0.5, "delta0": 1e-7,
-    "slack": 1e-6, "what": "a whole", "parts": [PART], "guarantee": PART, "distance": 2, "shift": 1.0, "sigmas": [1.0],
-    "sensitivity": 1, "split": "index", "mass": 0.1, "rho": 0.5, "runs": [(LaplaceNoise(2.0), 2)],
-    "log_p": np.log([0.4, 0.6]), "log_q": np.log([0.5, 0.5]), "weights": [0.5, 0.5], "length_epsilon0": 0.5,
-}  # fmt: skip
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "alpha": 0.1,
+    "beta": 0.1,
+    "k": 2,
+    "n": 1000,
+    "rounds": 3,
+    "share": 0.2,
+    "rate": 0.1,
+    "kappa": 0.05,
+    "gamma": 0.2,
+    "observed": 0.1,
+    "expected": 0.2,
+    "wrong": 1,
+    "log_choices": 5.0,
+    "draws": 2,
+    "base": 0.1,
+    "size": 64,
+    "failure": 0.1,
+    "count": 4,
+    "good": 0.05,
+    "goal": 0.1,
+    "gap": 0.1,
+    "concepts": 16,
+    "dimension": 3,
+    "attempts": 3,
+    "eta": 0.1,
+    "elements": 8,
+    "length": 4,
+    "number": 100.0,
+    "log_concepts": 5.0,
+    "rows": 8,
+    "subsamples": 30,
+    "neighboring": REPLACE,
+    "part": 0.5,
+    "tries": 3,
+    "bits": 8,
+    "near": 0.1,
+    "log_size": 5.0,
+    "levels": 3,
+    "rates": (0.5, 0.5),
+    "scale": 4.0,
+    "length_epsilon": 0.5,
+    "kept": 4,
+    "fillers": 4,
+    "margin": 5.0,
+    "queries": 8,
+    "databases": 100,
+    "points": 4,
+    "values": 16,
+    "steps": 3,
+    "functions": 16.0,
+    "coefficient": 0.1,
+    "records": 8,
+    "choose_epsilon": 0.5,
+    "choose_delta": 1e-6,
+    "deep": 8,
+    "t": 16,
+    "walk_epsilon": 0.5,
+    "test_epsilon": 0.5,
+    "children": 2,
+    "low": 0.0,
+    "high": 1.0,
+    "tried": (2, 4),
+    "restrictions": lambda n: 3.0,
+    "unseen": lambda n: 1.0,
+    "enough": lambda *n: n[-1] >= 1,
+    "covers": COVERS,
+    "choices": 4,
+    "target_epsilon": 1.0,
+    "target_delta": 1e-6,
+    "family": "optimal",
+    "epsilon0": 0.5,
+    "delta0": 1e-7,
+    "slack": 1e-6,
+    "what": "a whole",
+    "parts": [PART],
+    "guarantee": PART,
+    "distance": 2,
+    "shift": 1.0,
+    "sigmas": [1.0],
+    "sensitivity": 1,
+    "split": "index",
+    "mass": 0.1,
+    "rho": 0.5,
+    "runs": [(LaplaceNoise(2.0), 2)],
+    "log_p": np.log([0.4, 0.6]),
+    "log_q": np.log([0.5, 0.5]),
+    "weights": [0.5, 0.5],
+    "length_epsilon0": 0.5,
+}
 SLOW = {
     "calibrate_set_cover",
     "set_cover_epsilon",
@@ -52,9 +151,12 @@ SLOW = {
     "stable_points",
 }
 OWN = {
-    "poisson": {"base": ONE_MORE}, "slices": {"part": ONE_MORE}, "as_replace_one": {"guarantee": ONE_MORE},
-    "zcdp": {"parts": [Guarantee(0.5, 0.0, REPLACE, "a part")]}, "failure": {"failure": lambda near: 0.01},
-}  # fmt: skip
+    "poisson": {"base": ONE_MORE},
+    "slices": {"part": ONE_MORE},
+    "as_replace_one": {"guarantee": ONE_MORE},
+    "zcdp": {"parts": [Guarantee(0.5, 0.0, REPLACE, "a part")]},
+    "failure": {"failure": lambda near: 0.01},
+}
 
 
 def functions():
@@ -98,9 +200,9 @@ def slow(name):
     return name.rpartition(".")[2] in SLOW or name.startswith("packing.")
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.slow if slow(name) else ()) for name in sorted(ALL)
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if slow(name) else ()) for name in sorted(ALL)]
+)
 def test_extreme_numbers_give_a_value_or_are_refused(name):
     function, seen = ALL[name], []
     given = right_of(name, function)
@@ -171,15 +273,7 @@ def test_what_an_annotation_asks_for():
         return number / 2**times if number > -1 else math.sqrt(number)
 
     assert half(np.float32(3), np.int8(1)) == 1.5 and type(half(np.float32(3))) is float
-    for wrong in (
-        ("x",),
-        (math.nan,),
-        (1.0, 1.5),
-        (1.0, True),
-        (1.0, 1, (2,)),
-        (1.0, 1, "a"),
-        (-2.0,),
-    ):
+    for wrong in (("x",), (math.nan,), (1.0, 1.5), (1.0, True), (1.0, 1, (2,)), (1.0, 1, "a"), (-2.0,)):
         with pytest.raises(InputError):
             half(*wrong)
     with pytest.raises(TypeError):

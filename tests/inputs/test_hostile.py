@@ -91,8 +91,15 @@ def files(folder):
     """A file of each kind."""
     cell = unsealed((folder / "result.json").read_bytes())["points"][0]["cell"]
     record = min((folder / "queue" / "done").iterdir())
-    return [folder / "result.json", folder / "study.json", folder / "format.json", folder / "queue" / "items.json",
-            folder / "queue" / "code", record, next(folder.glob(f"cells/*/{cell}-*.parquet"))]  # fmt: skip
+    return [
+        folder / "result.json",
+        folder / "study.json",
+        folder / "format.json",
+        folder / "queue" / "items.json",
+        folder / "queue" / "code",
+        record,
+        next(folder.glob(f"cells/*/{cell}-*.parquet")),
+    ]
 
 
 def readers(folder, source):
@@ -204,9 +211,11 @@ def test_values_of_other_types(folder, source):
 
 
 READ_BY = {
-    "result.json": ("result", "tables"), "study.json": ("study", "status"), "format.json": ("store",),
+    "result.json": ("result", "tables"),
+    "study.json": ("study", "status"),
+    "format.json": ("store",),
     "items.json": ("standing",),
-}  # fmt: skip
+}
 
 
 def test_a_study_goes_on_in_a_damaged_folder(folder, whole):
@@ -232,11 +241,20 @@ def foreign(path, table):
     return named
 
 
-@pytest.mark.parametrize("columns", [
-    {"outcome": pa.nulls(3)}, {"outcome": pa.array([1, None, 3], pa.int64())}, {"outcome": pa.array([1.0, 2.0, 3.0])},
-    {"outcome": pa.array(["a", "b", "c"])}, {"outcome": pa.array([[1], [2], [3]])}, {}, {"trial": pa.array([1, 2, 3])},
-    {"config": pa.array([1, 2, 3])}, {"outcome": pa.array([], pa.int64())},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"outcome": pa.nulls(3)},
+        {"outcome": pa.array([1, None, 3], pa.int64())},
+        {"outcome": pa.array([1.0, 2.0, 3.0])},
+        {"outcome": pa.array(["a", "b", "c"])},
+        {"outcome": pa.array([[1], [2], [3]])},
+        {},
+        {"trial": pa.array([1, 2, 3])},
+        {"config": pa.array([1, 2, 3])},
+        {"outcome": pa.array([], pa.int64())},
+    ],
+)
 def test_foreign_tables(columns, tmp_path):
     with pytest.raises(BrokenCell):
         cell_file.load(foreign(tmp_path, pa.table(columns)))
@@ -257,10 +275,17 @@ def test_outcomes_that_no_study_has():
             cell_file.outcomes_of(rows)
 
 
-@pytest.mark.parametrize("name", [
-    "mine.parquet", "x-3.parquet", f"{'0' * 64}-0.parquet", f"{'0' * 64}-03.parquet", f"{'0' * 64}-٣.parquet",
-    f"{'0' * 64}-3.parquet.bak",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mine.parquet",
+        "x-3.parquet",
+        f"{'0' * 64}-0.parquet",
+        f"{'0' * 64}-03.parquet",
+        f"{'0' * 64}-٣.parquet",
+        f"{'0' * 64}-3.parquet.bak",
+    ],
+)
 def test_foreign_files_are_no_cells(name, tmp_path):
     with Store(tmp_path / "store") as store:
         (tmp_path / "store" / "cells" / "00").mkdir()
@@ -270,9 +295,17 @@ def test_foreign_files_are_no_cells(name, tmp_path):
 
 def test_results_that_no_study_has(source):
     data = Result.load(source).data
-    for row, change in (("points", {"n": -8}), ("points", {"learner": ""}), ("points", {"learner": "a\x1b[2J"}),
-                        ("points", {"successes": 9}), ("points", {"lower": 0.9, "upper": 0.1}), ("n_star", {"k": True}),
-                        ("points", {"cell": "../.."}), ("n_star", {"n_low": 0}), ("failures", {"n": "8"})):  # fmt: skip
+    for row, change in (
+        ("points", {"n": -8}),
+        ("points", {"learner": ""}),
+        ("points", {"learner": "a\x1b[2J"}),
+        ("points", {"successes": 9}),
+        ("points", {"lower": 0.9, "upper": 0.1}),
+        ("n_star", {"k": True}),
+        ("points", {"cell": "../.."}),
+        ("n_star", {"n_low": 0}),
+        ("failures", {"n": "8"}),
+    ):
         first = data[row][0] if data[row] else {**data["n_star"][0], "error": "", "traceback": "", "n": 8}
         with pytest.raises(InputError, match=rf"result\.{row}\.0"):
             Result({**data, row: [{**first, **change}]})
@@ -306,12 +339,21 @@ def test_arrays_that_unpack_to_gigabytes(monkeypatch):
         study_of({**data, "learners": {"a": bomb, "b": bomb}})
 
 
-@pytest.mark.parametrize("table", [
-    {"array": "|u1", "shape": [1], "data": zipped(1 << 20)}, {"array": "<u4", "shape": [-1, 2], "data": zipped(8)},
-    {"array": "O", "shape": [1], "data": zipped(8)}, {"array": "x", "shape": [1], "data": ""}, {"bytes": "x"},
-    {"array": "<u4", "shape": [2], "data": zipped(4)}, {"array": "<u4", "shape": ["2"], "data": zipped(8)},
-    {"array": "<u4", "shape": [10**9] * 9, "data": zipped(8)}, {"bytes": 3}, {"array": "<u4"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"array": "|u1", "shape": [1], "data": zipped(1 << 20)},
+        {"array": "<u4", "shape": [-1, 2], "data": zipped(8)},
+        {"array": "O", "shape": [1], "data": zipped(8)},
+        {"array": "x", "shape": [1], "data": ""},
+        {"bytes": "x"},
+        {"array": "<u4", "shape": [2], "data": zipped(4)},
+        {"array": "<u4", "shape": ["2"], "data": zipped(8)},
+        {"array": "<u4", "shape": [10**9] * 9, "data": zipped(8)},
+        {"bytes": 3},
+        {"array": "<u4"},
+    ],
+)
 def test_packed_arrays_that_are_none(table):
     with pytest.raises(InputError):
         packed.unpacked(table)
@@ -334,20 +376,63 @@ def test_an_error_shows_nothing_of_a_file_that_is_no_matrix(tmp_path):
 
 
 NONSENSE = (
-    None, True, -8, 0, 2**70, 10**400, 1e300, float("nan"), float("-inf"), 0.5, "", "x", "a\x1b[2J", "\0", "a" * 300,
-    "x.csv", "(" * 300, "Points(" * 50, "-" * 5000 + "1", "Points(" + "-" * 100_000 + "1)", "2**64**64", [], [None],
-    [[]], {}, [[1]], {"use": 3}, {"use": "KLN", "arguments": 3}, {"use": "Points", "domain": [1]}, {"fields": 1},
-    {"use": "Points", "fields": 3}, {"array": 1}, {"array": "<u4", "shape": [-1], "data": ""}, {"bytes": 3},
-    {"name": 3}, {"enum": 3}, {"set": 3}, {"set": [{}]}, {"float": "x"}, {"by_k": 3}, {"by_k": {}},
+    None,
+    True,
+    -8,
+    0,
+    2**70,
+    10**400,
+    1e300,
+    float("nan"),
+    float("-inf"),
+    0.5,
+    "",
+    "x",
+    "a\x1b[2J",
+    "\0",
+    "a" * 300,
+    "x.csv",
+    "(" * 300,
+    "Points(" * 50,
+    "-" * 5000 + "1",
+    "Points(" + "-" * 100_000 + "1)",
+    "2**64**64",
+    [],
+    [None],
+    [[]],
+    {},
+    [[1]],
+    {"use": 3},
+    {"use": "KLN", "arguments": 3},
+    {"use": "Points", "domain": [1]},
+    {"fields": 1},
+    {"use": "Points", "fields": 3},
+    {"array": 1},
+    {"array": "<u4", "shape": [-1], "data": ""},
+    {"bytes": 3},
+    {"name": 3},
+    {"enum": 3},
+    {"set": 3},
+    {"set": [{}]},
+    {"float": "x"},
+    {"by_k": 3},
+    {"by_k": {}},
     {"by_k": {"x": "KLN"}},
-)  # fmt: skip
+)
 
 
 def test_configurations(source):
     """Every value of a study as a person writes it, and as a result holds it, replaced by nonsense of all types."""
-    mine = {"title": "t", "task": {"concepts": "Points(16)", "distribution": {"use": "heavy", "atoms": 2, "mass": 0.3},
-            "targets": [1, 2]}, "learners": {"a": "KLN", "b": {"use": "Independent", "learner": "KLN"}},
-            "sweep": {"k": [1], "epsilon": [1.0], "n": [20]}}  # fmt: skip
+    mine = {
+        "title": "t",
+        "task": {
+            "concepts": "Points(16)",
+            "distribution": {"use": "heavy", "atoms": 2, "mass": 0.3},
+            "targets": [1, 2],
+        },
+        "learners": {"a": "KLN", "b": {"use": "Independent", "learner": "KLN"}},
+        "sweep": {"k": [1], "epsilon": [1.0], "n": [20]},
+    }
     tried = 0
     for document, each in ((mine, 12), (Result.load(source).data["config"], 3)):
         for what, changed in hostile.replaced(document, seed=3, each=each, values=NONSENSE):
@@ -363,8 +448,14 @@ def test_configurations(source):
 
 
 def test_commands_refuse_a_pipe_and_a_large_file(tmp_path, capsys):
-    for name, words in (("a.toml", ["curve"]), ("a.json", ["export"]), ("a.png", ["trial"]), ("a.svg", ["plan"]),
-                        ("learned.json", ["predict"]), ("a.csv", ["dimension"])):  # fmt: skip
+    for name, words in (
+        ("a.toml", ["curve"]),
+        ("a.json", ["export"]),
+        ("a.png", ["trial"]),
+        ("a.svg", ["plan"]),
+        ("learned.json", ["predict"]),
+        ("a.csv", ["dimension"]),
+    ):
         for what, make in hostile.odd_files():
             make(path := tmp_path / name)
             given = [*words, str(path)] + [str(tmp_path / "table.csv")] * (words == ["predict"])

@@ -33,20 +33,48 @@ def test_scores_of_any_dtype_give_one_bound():
     assert float(audit.epsilon_of_scores(*close)) == float(audit.epsilon_of_scores(*np.float64(SCORES)))
 
 
-@pytest.mark.parametrize("first", [
-    [np.nan] * 200, ["a"] * 200, None, 1.0, np.zeros((2, 100)), [[1.0], [1.0, 2.0]], np.full(200, 1j), np.zeros(199),
-    np.zeros(0), jnp.full(200, jnp.nan),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "first",
+    [
+        [np.nan] * 200,
+        ["a"] * 200,
+        None,
+        1.0,
+        np.zeros((2, 100)),
+        [[1.0], [1.0, 2.0]],
+        np.full(200, 1j),
+        np.zeros(199),
+        np.zeros(0),
+        jnp.full(200, jnp.nan),
+    ],
+)
 def test_scores_that_are_no_numbers_are_refused(first):
     with pytest.raises(InputError):
         audit.epsilon_of_scores(first, np.zeros(200))
 
 
-@pytest.mark.parametrize(("name", "wrong"), [
-    ("claim", None), ("claim", (1.0, 0.0)), ("claim", dp.Privacy(1.0)), ("claim", 1.0), ("pairs", None), ("pairs", 5),
-    ("pairs", [([0.0], [1.0], [2.0])]), ("pairs", [1, 2]), ("pairs", [([0.0],)]), ("pairs", [None]), ("pairs", ["ab"]),
-    ("pairs", []), ("function", None), ("function", "f"), ("name", 3), ("data", "row"), ("distance", 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("claim", None),
+        ("claim", (1.0, 0.0)),
+        ("claim", dp.Privacy(1.0)),
+        ("claim", 1.0),
+        ("pairs", None),
+        ("pairs", 5),
+        ("pairs", [([0.0], [1.0], [2.0])]),
+        ("pairs", [1, 2]),
+        ("pairs", [([0.0],)]),
+        ("pairs", [None]),
+        ("pairs", ["ab"]),
+        ("pairs", []),
+        ("function", None),
+        ("function", "f"),
+        ("name", 3),
+        ("data", "row"),
+        ("distance", 0),
+    ],
+)
 def test_arguments_of_from_function_are_checked(name, wrong):
     right = {"function": lambda data, seed: data[0], "claim": CLAIM, "pairs": PAIRS}
     audit.from_function(**right)
@@ -65,10 +93,22 @@ def test_one_draw_takes_one_key():
             draw()
 
 
-@pytest.mark.parametrize("weights", [
-    [np.nan, 1], [np.inf, 1], [-1, 2], [0.5, 1], ["1", 1], [None, 1], [1j, 1], None, 3, np.array([np.nan, 1.0]),
-    [[1], 1],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [np.nan, 1],
+        [np.inf, 1],
+        [-1, 2],
+        [0.5, 1],
+        ["1", 1],
+        [None, 1],
+        [1j, 1],
+        None,
+        3,
+        np.array([np.nan, 1.0]),
+        [[1], 1],
+    ],
+)
 def test_weights_are_whole_numbers(weights):
     assert from_weights(dp.Domain(4), [0, 2], [1.0, np.int64(3)]).total == 4
     with pytest.raises(InputError):
@@ -77,10 +117,23 @@ def test_weights_are_whole_numbers(weights):
         from_weights(dp.Domain(4), weights, [1, 2])
 
 
-@pytest.mark.parametrize(("low", "high", "bits"), [
-    (np.nan, 1.0, 3), (0.0, np.nan, 3), (1.0, 0.0, 3), (1.0, 1.0, 3), (-np.inf, 0.0, 3), (-1.7e308, 1.7e308, 3),
-    ("0", 1.0, 3), (None, 1.0, 3), (0.0, 1.0, 0), (0.0, 1.0, 2.5), (0.0, 1.0, 64), (0.0, 1.0, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "bits"),
+    [
+        (np.nan, 1.0, 3),
+        (0.0, np.nan, 3),
+        (1.0, 0.0, 3),
+        (1.0, 1.0, 3),
+        (-np.inf, 0.0, 3),
+        (-1.7e308, 1.7e308, 3),
+        ("0", 1.0, 3),
+        (None, 1.0, 3),
+        (0.0, 1.0, 0),
+        (0.0, 1.0, 2.5),
+        (0.0, 1.0, 64),
+        (0.0, 1.0, True),
+    ],
+)
 def test_the_ends_of_a_grid_ascend(low, high, bits):
     with pytest.raises(InputError):
         Grid(low, high, bits)

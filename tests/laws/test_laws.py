@@ -238,10 +238,20 @@ def test_the_race_draws_what_lies_far_below_at_its_rate(key):
 
 
 @pytest.mark.parametrize("method", ["sample", "sample_race"])
-@pytest.mark.parametrize(("weights", "expected"), [
-    ([-np.inf] * 3, -1), ([-np.inf], -1), ([0.0, np.nan, 1.0], -1), ([np.nan], -1), ([np.inf, 0.0], -1),
-    ([-np.inf, -1e30, -np.inf], 1), ([-np.inf, 5.0], 1), ([3e38, -3e38], 0), ([0.0], 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([-np.inf] * 3, -1),
+        ([-np.inf], -1),
+        ([0.0, np.nan, 1.0], -1),
+        ([np.nan], -1),
+        ([np.inf, 0.0], -1),
+        ([-np.inf, -1e30, -np.inf], 1),
+        ([-np.inf, 5.0], 1),
+        ([3e38, -3e38], 0),
+        ([0.0], 0),
+    ],
+)
 def test_degenerate_laws(key, method, weights, expected):
     law = make(weights, np.float32)
     assert set(np.asarray(draws(law, key, 50, method)).tolist()) == {expected}

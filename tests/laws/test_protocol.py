@@ -65,9 +65,9 @@ FINITE = {
     ),
     "integer weights": lambda: IntegerWeights(jnp.asarray([5, 0, 1, 2], jnp.uint32)),
     "hash": lambda: HashLaw(1, 1, 2),
-}  # fmt: skip
+}
 CONTINUOUS = {
-    "laplace": (lambda: Laplace(jnp.float32(2), jnp.float32(3)), lambda law, v: np.exp(jax.jit(law.log_cdf)(v))),
+    "laplace": (lambda: Laplace(jnp.float32(2), jnp.float32(3)), lambda law, v: np.exp(jax.jit(law.log_cdf)(v)))
 }
 UNBOUNDED = {
     "discrete laplace": (lambda: DiscreteLaplace.of(jnp.int32(2), 1.5), range(-8, 13)),

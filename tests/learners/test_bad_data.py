@@ -126,12 +126,17 @@ def test_more_concepts_than_the_budget_is_for_cost_accuracy_only(name):
     assert 0.999e-3 <= spent.epsilon <= 1e-3 and spent.delta <= 1e-6
 
 
-@pytest.mark.parametrize("learner", [
-    dp.SparseAggregate(dp.GloballyStable(dp.Finite.of([[0, 0], [0, 1], [1, 1]])), 4),
-    dp.Confident(dp.KLN(dp.Points(dp.Domain(8))), blocks=2), dp.KLN(dp.Points(dp.Domain(8))),
-    dp.ThresholdInterior(dp.Thresholds(dp.Domain(8)), "exponential", 2),
-    dp.Boosted(dp.KLN(dp.Thresholds(dp.Domain(8)))),
-], ids=lambda learner: type(learner).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "learner",
+    [
+        dp.SparseAggregate(dp.GloballyStable(dp.Finite.of([[0, 0], [0, 1], [1, 1]])), 4),
+        dp.Confident(dp.KLN(dp.Points(dp.Domain(8))), blocks=2),
+        dp.KLN(dp.Points(dp.Domain(8))),
+        dp.ThresholdInterior(dp.Thresholds(dp.Domain(8)), "exponential", 2),
+        dp.Boosted(dp.KLN(dp.Thresholds(dp.Domain(8)))),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
 def test_elements_of_each_column_are_for_learners_of_many_columns(learner):
     """Others would pair the elements of all rows with every row."""
     sample = dp.database(learner.concepts.domain, [0, 1, 1], [0, 1, 1])

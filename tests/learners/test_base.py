@@ -37,13 +37,16 @@ def test_an_empty_database_has_a_buffer():
     assert database(Domain(10), [], []).capacity == 1
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: database(Domain(10), [10], [1]),
-    lambda: database(Domain(10), [1], [2]),
-    lambda: database(Domain(10), [1], [float("nan")]),
-    lambda: database(Domain(10), [1, 2], [0, 1], capacity=1),
-    lambda: database(Domain(10), [1], [1], capacity=0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: database(Domain(10), [10], [1]),
+        lambda: database(Domain(10), [1], [2]),
+        lambda: database(Domain(10), [1], [float("nan")]),
+        lambda: database(Domain(10), [1, 2], [0, 1], capacity=1),
+        lambda: database(Domain(10), [1], [1], capacity=0),
+    ],
+)
 def test_data_that_are_none_are_refused(attempt):
     with pytest.raises(InputError):
         attempt()
@@ -83,34 +86,37 @@ def test_a_number_of_rows_that_is_none_is_refused(learner, n):
         learner.plan(Privacy(1.0, 1e-2), ACCURACY, n)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: LINE.plan(Privacy(1e-50), ACCURACY),
-    lambda: Independent(LINE, 2).plan(Privacy(1e-45), ACCURACY),
-    lambda: POINT.plan(Privacy(1.0, 1e-300), ACCURACY),
-    lambda: LINE.plan((1.0, 0.0), ACCURACY),
-    lambda: jax.jit(lambda e: LINE.plan(Privacy(e), ACCURACY).epsilon)(1.0),
-    lambda: LINE.learn(KEY, ROW, POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
-    lambda: LINE.guarantee(POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
-    lambda: LINE.guarantee(stack_plans([PLAN, PLAN])),
-    lambda: LINE.learn(KEY, ROW, stack_plans([PLAN, PLAN])),
-    lambda: LINE.learn(KEY, Sample(ROW.x[:, 0], ROW.y, ROW.mask), PLAN),
-    lambda: LINE.learn(KEY, database(Domain(2**64), [5], [1]), PLAN),
-    lambda: POINT.__class__(Points(DOMAIN), Neighboring.ADD_OR_REMOVE_ONE),
-    lambda: ParityLearner(Parities(3), neighboring=Neighboring.ADD_OR_REMOVE_ONE),
-    lambda: ParityLearner(Parities(3), neighboring="add-or-remove-one"),
-    lambda: LINE.__class__(Thresholds(DOMAIN), "replace-one").plan(Privacy(1.0), ACCURACY),
-    lambda: LINE.learn(KEY, ROW.x, PLAN),
-    lambda: LINE.learn(KEY, None, PLAN),
-    lambda: LINE.learn(0, ROW, PLAN),
-    lambda: LINE.learn(jax.random.split(KEY, 2), ROW, PLAN),
-    lambda: LINE.learn(KEY, Sample(ROW.x, 2 * ROW.y.astype(jnp.int32) - 1, ROW.mask), PLAN),
-    lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y[:, 0], ROW.mask), PLAN),
-    lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y, 100 * ROW.mask.astype(jnp.int32)), PLAN),
-    lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y, jnp.ones(7, bool)), PLAN),
-    lambda: LINE.learn(KEY, Sample(ROW.x.astype(jnp.float32), ROW.y, ROW.mask), PLAN),
-    lambda: LINE.predict(LINE.learn(KEY, ROW, PLAN), np.arange(8)),
-    lambda: LINE.predict(LINE.learn(KEY, ROW, PLAN), 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: LINE.plan(Privacy(1e-50), ACCURACY),
+        lambda: Independent(LINE, 2).plan(Privacy(1e-45), ACCURACY),
+        lambda: POINT.plan(Privacy(1.0, 1e-300), ACCURACY),
+        lambda: LINE.plan((1.0, 0.0), ACCURACY),
+        lambda: jax.jit(lambda e: LINE.plan(Privacy(e), ACCURACY).epsilon)(1.0),
+        lambda: LINE.learn(KEY, ROW, POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
+        lambda: LINE.guarantee(POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
+        lambda: LINE.guarantee(stack_plans([PLAN, PLAN])),
+        lambda: LINE.learn(KEY, ROW, stack_plans([PLAN, PLAN])),
+        lambda: LINE.learn(KEY, Sample(ROW.x[:, 0], ROW.y, ROW.mask), PLAN),
+        lambda: LINE.learn(KEY, database(Domain(2**64), [5], [1]), PLAN),
+        lambda: POINT.__class__(Points(DOMAIN), Neighboring.ADD_OR_REMOVE_ONE),
+        lambda: ParityLearner(Parities(3), neighboring=Neighboring.ADD_OR_REMOVE_ONE),
+        lambda: ParityLearner(Parities(3), neighboring="add-or-remove-one"),
+        lambda: LINE.__class__(Thresholds(DOMAIN), "replace-one").plan(Privacy(1.0), ACCURACY),
+        lambda: LINE.learn(KEY, ROW.x, PLAN),
+        lambda: LINE.learn(KEY, None, PLAN),
+        lambda: LINE.learn(0, ROW, PLAN),
+        lambda: LINE.learn(jax.random.split(KEY, 2), ROW, PLAN),
+        lambda: LINE.learn(KEY, Sample(ROW.x, 2 * ROW.y.astype(jnp.int32) - 1, ROW.mask), PLAN),
+        lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y[:, 0], ROW.mask), PLAN),
+        lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y, 100 * ROW.mask.astype(jnp.int32)), PLAN),
+        lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y, jnp.ones(7, bool)), PLAN),
+        lambda: LINE.learn(KEY, Sample(ROW.x.astype(jnp.float32), ROW.y, ROW.mask), PLAN),
+        lambda: LINE.predict(LINE.learn(KEY, ROW, PLAN), np.arange(8)),
+        lambda: LINE.predict(LINE.learn(KEY, ROW, PLAN), 3),
+    ],
+)
 def test_what_no_learner_can_work_with_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

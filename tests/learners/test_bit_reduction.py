@@ -221,9 +221,9 @@ def third_spends(concepts):
     return one_spends(concepts, 2)
 
 
-@pytest.mark.parametrize(("binary", "violated"), [
-    (first_spends, True), (second_spends, True), (third_spends, True), (KLN, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("binary", "violated"), [(first_spends, True), (second_spends, True), (third_spends, True), (KLN, False)]
+)
 def test_an_exact_audit_reaches_every_bit(binary, violated):
     """Also on samples of fewer rows than bits."""
     target = evidence.learner_target(BitReduction(THREE, binary, (1, 1, 1)), "planted", rows=1)
@@ -254,9 +254,9 @@ def test_hard_neighbors_differ_in_a_row_of_each_bit(weights, hard):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("bits", "trials"), [
-    (2, 256), *(pytest.param(bits, 2000, marks=pytest.mark.slow) for bits in (2, 4, 6)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "trials"), [(2, 256), *(pytest.param(bits, 2000, marks=pytest.mark.slow) for bits in (2, 4, 6))]
+)
 def test_success_at_the_sample_size(bits, trials, stats):
     """4, 16 and 64 labels; a single wrong bit misses alpha."""
     task = hard_bits(bits, 0.1)

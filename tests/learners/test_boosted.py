@@ -214,23 +214,34 @@ def test_it_stands_inside_other_learners(key):
     assert jit_learn(learner, key, sample, plan).members.concept.shape == (3, 4, 1, 2)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: Boosted(KLN), lambda: Boosted(SMALL), lambda: Boosted(KLN(SMALL), 0.5), lambda: Boosted(KLN(SMALL), 0),
-    lambda: Boosted(KLN(SMALL), rounds=0), lambda: Boosted(KLN(SMALL), rounds=5000),
-    lambda: Boosted(KLN(SMALL), draws=0), lambda: Boosted(KLN(SMALL), kappa=1.0),
-    lambda: Boosted(KLN(SMALL), composition="zero"),
-    lambda: Boosted(PointLearner(Points(Domain(9))), composition="zcdp"),
-    lambda: Boosted(KLN(SMALL, Neighboring.ADD_OR_REMOVE_ONE)),
-    lambda: Boosted(Independent(KLN(SMALL), 2)), lambda: Boosted(EmpiricalLearner(Independent(KLN(SMALL), 3))),
-    lambda: Boosted(KLN(Multiclass.of([[0, 1], [2, 0]]))),
-    lambda: Boosted(KLN(SMALL), kappa=0.2).sample_size(Privacy(1.0), ACCURACY),
-    lambda: Boosted(KLN(SMALL), rounds=5).sample_size(Privacy(1.0), ACCURACY),
-    lambda: Boosted(KLN(SMALL), gamma=0.01).plan(Privacy(1.0), Accuracy(1e-6, 0.1), 10),
-    lambda: Boosted(PointLearner(Points(Domain(9)))).plan(Privacy(1.0), ACCURACY, 100),
-    lambda: Boosted(KLN(SMALL)).learn(
-        jax.random.key(0), database(SMALL.domain, [1], [[0, 1]]), Boosted(KLN(SMALL)).plan(Privacy(1.0), ACCURACY, 9)
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Boosted(KLN),
+        lambda: Boosted(SMALL),
+        lambda: Boosted(KLN(SMALL), 0.5),
+        lambda: Boosted(KLN(SMALL), 0),
+        lambda: Boosted(KLN(SMALL), rounds=0),
+        lambda: Boosted(KLN(SMALL), rounds=5000),
+        lambda: Boosted(KLN(SMALL), draws=0),
+        lambda: Boosted(KLN(SMALL), kappa=1.0),
+        lambda: Boosted(KLN(SMALL), composition="zero"),
+        lambda: Boosted(PointLearner(Points(Domain(9))), composition="zcdp"),
+        lambda: Boosted(KLN(SMALL, Neighboring.ADD_OR_REMOVE_ONE)),
+        lambda: Boosted(Independent(KLN(SMALL), 2)),
+        lambda: Boosted(EmpiricalLearner(Independent(KLN(SMALL), 3))),
+        lambda: Boosted(KLN(Multiclass.of([[0, 1], [2, 0]]))),
+        lambda: Boosted(KLN(SMALL), kappa=0.2).sample_size(Privacy(1.0), ACCURACY),
+        lambda: Boosted(KLN(SMALL), rounds=5).sample_size(Privacy(1.0), ACCURACY),
+        lambda: Boosted(KLN(SMALL), gamma=0.01).plan(Privacy(1.0), Accuracy(1e-6, 0.1), 10),
+        lambda: Boosted(PointLearner(Points(Domain(9)))).plan(Privacy(1.0), ACCURACY, 100),
+        lambda: Boosted(KLN(SMALL)).learn(
+            jax.random.key(0),
+            database(SMALL.domain, [1], [[0, 1]]),
+            Boosted(KLN(SMALL)).plan(Privacy(1.0), ACCURACY, 9),
+        ),
+    ],
+)
 def test_bad_input(call):
     with pytest.raises(InputError):
         call()

@@ -84,16 +84,25 @@ def test_majorities_are_chosen_too(key):
     assert weak.guarantee(weak.plan(Privacy(1.0), Accuracy(0.3, 0.1))).epsilon <= 1
 
 
-@pytest.mark.parametrize("call", [
-    lambda: Confident(KLN), lambda: Confident(LINE), lambda: Confident(KLN(LINE), failure=1.0),
-    lambda: Confident(KLN(LINE), ratio=0.0), lambda: Confident(KLN(LINE), blocks=0),
-    lambda: Confident(Independent(KLN(LINE), 2)), lambda: Confident(KLN(LINE, Neighboring.ADD_OR_REMOVE_ONE)),
-    lambda: Confident(KLN(Multiclass.of([[0, 1], [2, 0]]))),
-    lambda: Confident(PointLearner(Points(Domain(9)))).plan(Privacy(1.0), ACCURACY),
-    lambda: Confident(KLN(LINE)).learn(
-        jax.random.key(0), database(LINE.domain, [1], [[0, 1]]), Confident(KLN(LINE)).plan(Privacy(1.0), ACCURACY, 9)
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Confident(KLN),
+        lambda: Confident(LINE),
+        lambda: Confident(KLN(LINE), failure=1.0),
+        lambda: Confident(KLN(LINE), ratio=0.0),
+        lambda: Confident(KLN(LINE), blocks=0),
+        lambda: Confident(Independent(KLN(LINE), 2)),
+        lambda: Confident(KLN(LINE, Neighboring.ADD_OR_REMOVE_ONE)),
+        lambda: Confident(KLN(Multiclass.of([[0, 1], [2, 0]]))),
+        lambda: Confident(PointLearner(Points(Domain(9)))).plan(Privacy(1.0), ACCURACY),
+        lambda: Confident(KLN(LINE)).learn(
+            jax.random.key(0),
+            database(LINE.domain, [1], [[0, 1]]),
+            Confident(KLN(LINE)).plan(Privacy(1.0), ACCURACY, 9),
+        ),
+    ],
+)
 def test_bad_input(call):
     with pytest.raises(InputError):
         call()

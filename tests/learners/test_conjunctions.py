@@ -41,9 +41,9 @@ def strict():
 # --- privacy -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "budget"), [
-    (Conjunctions, BUDGETS[0]), (Conjunctions, BUDGETS[1]), (Disjunctions, BUDGETS[2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "budget"), [(Conjunctions, BUDGETS[0]), (Conjunctions, BUDGETS[1]), (Disjunctions, BUDGETS[2])]
+)
 def test_every_sample_of_three_rows(kind, budget):
     """d = 1, two rounds, every outcome of every sample and of every neighbor: what `learn` returns."""
     learner = ConjunctionLearner(kind(1), 2, 2)
@@ -200,9 +200,14 @@ def test_success_at_the_size_of_the_theorem(stats):
 
 # spec: rows with which 90% of the trials succeed, epsilon = 1, delta = 1e-6, one row added or removed
 MEASURED = [
-    (2, 12, True, 467), (2, 3, True, 404), (4, 24, True, 873), (4, 24, False, 885), (4, 10, False, 622),
-    (8, 48, True, 1621), (8, 16, True, 1310),
-]  # fmt: skip
+    (2, 12, True, 467),
+    (2, 3, True, 404),
+    (4, 24, True, 873),
+    (4, 24, False, 885),
+    (4, 10, False, 622),
+    (8, 48, True, 1621),
+    (8, 16, True, 1310),
+]
 
 
 @pytest.mark.slow
@@ -241,8 +246,9 @@ def test_errors_on_the_sample_are_within_the_bound(stats):
         found = concepts.predict(Hypothesis.of(concepts.of_literals(chosen)[None]), x)[:, 0]
         return jnp.sum(found != y, dtype=jnp.int32)
 
-    errors = np.asarray(jax.jit(lambda own: jax.lax.map(trial, own, batch_size=50))(
-        jax.random.split(jax.random.key(2), trials)))  # fmt: skip
+    errors = np.asarray(
+        jax.jit(lambda own: jax.lax.map(trial, own, batch_size=50))(jax.random.split(jax.random.key(2), trials))
+    )
     assert share * n + extra < n / 2
     stats.mostly(int(np.sum(errors <= share * n + extra)), trials, beta)
 
@@ -250,16 +256,22 @@ def test_errors_on_the_sample_are_within_the_bound(stats):
 # --- what makes no sense -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: ConjunctionLearner(Points(Domain(4)), 2),
-    lambda: ConjunctionLearner(Conjunctions(4), 0),
-    lambda: ConjunctionLearner(Conjunctions(4), 2, 0),
-    lambda: ConjunctionLearner(Conjunctions(4), 2, 2.5),
-    lambda: ConjunctionLearner(Conjunctions(4), 2, 2).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # few rounds
-    lambda: jax.eval_shape(ConjunctionLearner(Conjunctions(4), 2, 2).learn, jax.random.key(0),
-                           database(Conjunctions(4).domain, [1, 2], np.zeros((2, 3))),
-                           cover_plan(Privacy(1.0), 2, 2, REPLACE)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: ConjunctionLearner(Points(Domain(4)), 2),
+        lambda: ConjunctionLearner(Conjunctions(4), 0),
+        lambda: ConjunctionLearner(Conjunctions(4), 2, 0),
+        lambda: ConjunctionLearner(Conjunctions(4), 2, 2.5),
+        lambda: ConjunctionLearner(Conjunctions(4), 2, 2).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # few rounds
+        lambda: jax.eval_shape(
+            ConjunctionLearner(Conjunctions(4), 2, 2).learn,
+            jax.random.key(0),
+            database(Conjunctions(4).domain, [1, 2], np.zeros((2, 3))),
+            cover_plan(Privacy(1.0), 2, 2, REPLACE),
+        ),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -13,15 +13,7 @@ from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.plans import bucket
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners import (
-    KLN,
-    EmpiricalLearner,
-    HashedPoints,
-    Independent,
-    ParityLearner,
-    ThresholdMedian,
-    database,
-)
+from dpjax.learners import KLN, EmpiricalLearner, HashedPoints, Independent, ParityLearner, ThresholdMedian, database
 from dpjax.theory import generalization
 
 BUDGETS = [Privacy(1.0, 0.0), Privacy(0.01, 1e-12), Privacy(8.0, 1e-6), Privacy(20.0, 0.9)]
@@ -144,10 +136,16 @@ def test_sample_size_is_that_of_the_distribution():
     assert n >= generalization.realizable(generalization.line, 3, 0.2, 0.05)
 
 
-@pytest.mark.parametrize("learner", [
-    EmpiricalLearner(KLN(LINE)), EmpiricalLearner(ThresholdMedian(LINE)),
-    EmpiricalLearner(Independent(KLN(LINE), 3)), EmpiricalLearner(Independent(KLN(LINE), 3, "optimal")),
-], ids=lambda one: f"{type(one.learner).__name__}-{getattr(one.learner, 'composition', '')}")  # fmt: skip
+@pytest.mark.parametrize(
+    "learner",
+    [
+        EmpiricalLearner(KLN(LINE)),
+        EmpiricalLearner(ThresholdMedian(LINE)),
+        EmpiricalLearner(Independent(KLN(LINE), 3)),
+        EmpiricalLearner(Independent(KLN(LINE), 3, "optimal")),
+    ],
+    ids=lambda one: f"{type(one.learner).__name__}-{getattr(one.learner, 'composition', '')}",
+)
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_a_sweep_of_epsilon_has_at_most_four_programs(learner, alpha):
     run = jax.jit(chex.assert_max_traces(learner.learn, n=4))
@@ -160,10 +158,11 @@ def test_a_sweep_of_epsilon_has_at_most_four_programs(learner, alpha):
 # --- few rows ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("one", [
-    KLN(Points(Domain(50))),
-    pytest.param(Independent(KLN(Points(Domain(50))), 2, "optimal"), marks=pytest.mark.slow),
-], ids=lambda one: type(one).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "one",
+    [KLN(Points(Domain(50))), pytest.param(Independent(KLN(Points(Domain(50))), 2, "optimal"), marks=pytest.mark.slow)],
+    ids=lambda one: type(one).__name__,
+)
 def test_below_the_rows_of_the_plan_nothing_is_looked_at(one):
     """The same key gives the same answer whatever the rows are; from ``least`` rows on it does not."""
     learner, capacity = EmpiricalLearner(one, 64), 40

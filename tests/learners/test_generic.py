@@ -286,21 +286,27 @@ def test_a_matrix_is_learned_through_its_symmetric_differences():
         GenericLearner(MATRIX, 2, MWEM(MATRIX, 40_000)).sample_size(Privacy(1.0, 1e-6), ACCURACY)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: GenericLearner(Parities(3), 1, Hierarchy(3, levels=2)),
-    lambda: GenericLearner(Points(Domain(8)), 0, Hierarchy(3, levels=2)),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(4, levels=2)),
-    lambda: GenericLearner(MATRIX, 1, Hierarchy(3, levels=2)),
-    lambda: GenericLearner(Thresholds(Domain(8)), 1, PointCounts(Domain(8), 2, 2)),
-    lambda: GenericLearner(Finite.of(np.eye(6)), 1, BLR(Finite.of(np.eye(7)), 2)),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "best"),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "basic", 1.0),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2, neighboring=Neighboring.ADD_OR_REMOVE_ONE)),
-    lambda: GenericLearner(Points(Domain(8)), 1, PointCounts(Domain(8), 2, 2)).plan(Privacy(1.0, 0.0), ACCURACY),
-    lambda: jax.eval_shape(GenericLearner(Points(Domain(8)), 2, Hierarchy(3, levels=2)).learn, jax.random.key(0),
-                           database(Domain(8), [1], [1]), GenericLearner(Points(Domain(8)), 2, Hierarchy(3)).plan(
-                               Privacy(1.0), ACCURACY)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: GenericLearner(Parities(3), 1, Hierarchy(3, levels=2)),
+        lambda: GenericLearner(Points(Domain(8)), 0, Hierarchy(3, levels=2)),
+        lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(4, levels=2)),
+        lambda: GenericLearner(MATRIX, 1, Hierarchy(3, levels=2)),
+        lambda: GenericLearner(Thresholds(Domain(8)), 1, PointCounts(Domain(8), 2, 2)),
+        lambda: GenericLearner(Finite.of(np.eye(6)), 1, BLR(Finite.of(np.eye(7)), 2)),
+        lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "best"),
+        lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "basic", 1.0),
+        lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2, neighboring=Neighboring.ADD_OR_REMOVE_ONE)),
+        lambda: GenericLearner(Points(Domain(8)), 1, PointCounts(Domain(8), 2, 2)).plan(Privacy(1.0, 0.0), ACCURACY),
+        lambda: jax.eval_shape(
+            GenericLearner(Points(Domain(8)), 2, Hierarchy(3, levels=2)).learn,
+            jax.random.key(0),
+            database(Domain(8), [1], [1]),
+            GenericLearner(Points(Domain(8)), 2, Hierarchy(3)).plan(Privacy(1.0), ACCURACY),
+        ),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -20,10 +20,14 @@ from tests.trials import successes
 
 ACCURACY = Accuracy(0.2, 0.1)
 TREES = {
-    "one node": trees.star(0), "star": trees.star(9), "path": trees.path(9), "prefixes": trees.prefixes(2, 3),
-    "binary": trees.complete(2, 3), "random": trees.recursive(60, 5, 0.6),
+    "one node": trees.star(0),
+    "star": trees.star(9),
+    "path": trees.path(9),
+    "prefixes": trees.prefixes(2, 3),
+    "binary": trees.complete(2, 3),
+    "random": trees.recursive(60, 5, 0.6),
     "flipped": Tree.of_parents([0, 0, 0, 1, 1], [1, 0, 1, 1, 1], place=[4, 2, 0, 1, 3, 1], flip=[1, 0, 0, 1, 0, 1]),
-}  # fmt: skip
+}
 
 
 def learner(tree, k, composition=JOINT, levels=2, share=None):
@@ -53,8 +57,9 @@ def test_together_the_sanitizer_costs_little():
     tree, privacy = TREES["random"], Privacy(1.0, 1e-6)
     per_choice = {
         (k, composition): float(learner(tree, k, composition, 6, 0.3).plan(privacy, ACCURACY).epsilon)
-        for k in (1, 1024) for composition in ("basic", "zcdp", JOINT)
-    }  # fmt: skip
+        for k in (1, 1024)
+        for composition in ("basic", "zcdp", JOINT)
+    }
     assert per_choice[1, JOINT] >= per_choice[1, "basic"] == per_choice[1, "zcdp"]
     assert per_choice[1024, JOINT] > 1.3 * per_choice[1024, "zcdp"] > 1.3 * 1.3 * per_choice[1024, "basic"]
     rows = {name: learner(tree, 256, name, 8).sample_size(privacy, ACCURACY) for name in ("zcdp", JOINT)}
@@ -72,10 +77,11 @@ def test_every_sample_has_answers_that_are_concepts(name):
     tree = TREES[name]
     points, run = range(tree.domain.size), {}
     samples = {
-        "none": ([], np.zeros((0, 3), int)), "one": ([tree.domain.size - 1], [[1, 0, 1]]),
+        "none": ([], np.zeros((0, 3), int)),
+        "one": ([tree.domain.size - 1], [[1, 0, 1]]),
         "one element": ([0] * 8, [[0, 1, 1]] * 8),
         "inconsistent": ([0] * 4 + [*points][:4], [[0, 1, 0], [1, 0, 1]] * 4),
-    }  # fmt: skip
+    }
     if tree.domain.size < 4:
         samples.pop("inconsistent")
     made = learner(tree, 3)
@@ -136,12 +142,15 @@ def test_too_few_levels_are_enough_for_no_number_of_rows():
         learner(TREES["random"], 2, levels=2).sample_size(Privacy(1.0, 1e-6), ACCURACY)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda tree: GenericLearner(tree, 1, RecursiveQuantiles(5)),
-    lambda tree: GenericLearner(tree, 1, PointCounts(Domain(64))),
-    lambda tree: learner(tree, 1, "whole"),
-    lambda tree: GenericLearner(Thresholds(Domain(64)), 2, RecursiveQuantiles(5), JOINT),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda tree: GenericLearner(tree, 1, RecursiveQuantiles(5)),
+        lambda tree: GenericLearner(tree, 1, PointCounts(Domain(64))),
+        lambda tree: learner(tree, 1, "whole"),
+        lambda tree: GenericLearner(Thresholds(Domain(64)), 2, RecursiveQuantiles(5), JOINT),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt(TREES["random"])

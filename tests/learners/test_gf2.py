@@ -47,8 +47,10 @@ def systems(generator, d, r, k, count):
         if case % 3 == 1 and r:  # few dimensions
             few = [int.from_bytes(generator.bytes(16), "big") % 2**d for _ in range(max(1, min(d, r) // 3))]
             mix = generator.random((r, len(few))) < 0.5
-            rows = [int(np.bitwise_xor.reduce(np.array([0, *(f for f, m in zip(few, row, strict=True) if m)], object)))
-                    for row in mix]  # fmt: skip
+            rows = [
+                int(np.bitwise_xor.reduce(np.array([0, *(f for f, m in zip(few, row, strict=True) if m)], object)))
+                for row in mix
+            ]
         if case % 4 == 3:
             rows = [row if generator.random() < 0.7 else 0 for row in rows]
         target = [int.from_bytes(generator.bytes(16), "big") % 2**d for _ in range(k)]
@@ -65,13 +67,30 @@ def columns(systems, k):
     return jax.jit(jax.vmap(pack))(bits.reshape(len(systems), -1, k))
 
 
-@pytest.mark.parametrize(("d", "r", "k"), [
-    (1, 1, 1), (2, 0, 3), (3, 2, 70), (33, 36, 33), (70, 80, 70),
-    *(pytest.param(*row, marks=pytest.mark.slow) for row in (
-        (32, 20, 32), (70, 12, 1),
-        (1, 4, 2), (5, 9, 1), (8, 8, 8), (31, 34, 5), (64, 64, 2), (65, 70, 40), (10, 60, 3),
-    )),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "r", "k"),
+    [
+        (1, 1, 1),
+        (2, 0, 3),
+        (3, 2, 70),
+        (33, 36, 33),
+        (70, 80, 70),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in (
+                (32, 20, 32),
+                (70, 12, 1),
+                (1, 4, 2),
+                (5, 9, 1),
+                (8, 8, 8),
+                (31, 34, 5),
+                (64, 64, 2),
+                (65, 70, 40),
+                (10, 60, 3),
+            )
+        ),
+    ],
+)
 def test_against_whole_numbers(d, r, k):
     generator, limbs = np.random.default_rng(d * r + k), -(-d // 32)
     cases = systems(generator, d, r, k, 40)
@@ -126,8 +145,11 @@ def test_every_tiny_system(d, r):
     solution, consistent, _ = (np.asarray(part) for part in program(left, right, d))
     solution = solution[:, :, 0]
     for i, (rows, sides) in enumerate(every):
-        good = [x for x in range(2**d)
-                if all((row & x).bit_count() & 1 == side for row, side in zip(rows, sides, strict=True))]  # fmt: skip
+        good = [
+            x
+            for x in range(2**d)
+            if all((row & x).bit_count() & 1 == side for row, side in zip(rows, sides, strict=True))
+        ]
         assert bool(consistent[i]) == bool(good)
         if good:
             assert sum(1 << u for u in range(d) if solution[i, u]) in good
@@ -160,9 +182,9 @@ def test_packed_bits(k):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("d", "r"), [
-    (1, 1), (6, 9), (33, 33), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((6, 6), (40, 42))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "r"), [(1, 1), (6, 9), (33, 33), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((6, 6), (40, 42)))]
+)
 def test_the_probability_of_full_rank(d, r, stats, key):
     trials, limbs = 4000, -(-d // 32)
 

@@ -57,8 +57,10 @@ def test_errors_are_counted(k):
         with jax.numpy_dtype_promotion("strict"):
             found = np.asarray(errors(hashes, sample))
         bucket, y = np.asarray(jax.jit(Hash.__call__)(hashes, sample.x))[:n], np.asarray(sample.y)[:n]
-        expected = [[np.sum((bucket[:, f] == b) != y[:, j]) for f in range(3) for b in range(4)] + [np.sum(y[:, j])]
-                    for j in range(k)]  # fmt: skip
+        expected = [
+            [np.sum((bucket[:, f] == b) != y[:, j]) for f in range(3) for b in range(4)] + [np.sum(y[:, j])]
+            for j in range(k)
+        ]
         assert found.dtype == np.int32 and found.tolist() == np.array(expected).tolist()
 
 
@@ -182,9 +184,10 @@ def test_the_bound_covers_every_law_of_collisions(law, stats):
     shape = (100_000, tries)
     mean = 2.0**-bits
     drawn = {
-        "even": lambda: np.full(shape, mean), "few": lambda: 0.1 * (generator.random(shape) < mean / 0.1),
+        "even": lambda: np.full(shape, mean),
+        "few": lambda: 0.1 * (generator.random(shape) < mean / 0.1),
         "two": lambda: np.where(generator.random(shape) < 0.1, 0.14, (mean - 0.014) / 0.9),
-    }[law]().min(axis=1)  # fmt: skip
+    }[law]().min(axis=1)
     kept = 1 - alpha * -np.expm1(-part / 2) + drawn * np.expm1(part / 2)
     t = np.minimum(part / 2, np.log(alpha / np.maximum(drawn, 1e-9)) / 2)
     kept = np.minimum(kept, 1 - alpha * -np.expm1(-t) + drawn * np.expm1(t))
@@ -201,17 +204,26 @@ def test_the_bound_is_reached_and_falls():
     assert falling[0] == 1 and (np.diff(falling) <= 0).all()
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: HashedPoints(Finite.of([[0, 1]]), 1, 2, 3), lambda: HashedPoints(Points(Domain(4)), 0, 2, 3),
-    lambda: HashedPoints(Points(Domain(4)), 1, 0, 3), lambda: HashedPoints(Points(Domain(4)), 1, 2, 0),
-    lambda: HashedPoints(Points(Domain(4)), 1, 2, 21), lambda: HashedPoints(Points(Domain(4)), 1, 2, 3, "best"),
-    lambda: HashedPoints(Points(Domain(4)), 1, 1, 5).sample_size(Privacy(1.0), ACCURACY),  # too few functions
-    lambda: HashedPoints(Points(Domain(4)), 1, 9, 2).sample_size(Privacy(1.0), ACCURACY),  # too few buckets
-    lambda: HashedPoints(Points(Domain(4)), 1).plan(Privacy(1.0), Accuracy(1e-7, 0.1)),
-    lambda: jax.eval_shape(HashedPoints(Points(Domain(9)), 3, 2, 3).learn, jax.random.key(0),
-                           rows(Domain(2**21), 2, 3, 4), HashedPoints(Points(Domain(9)), 3, 2, 3).plan(
-                               Privacy(1.0), ACCURACY)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: HashedPoints(Finite.of([[0, 1]]), 1, 2, 3),
+        lambda: HashedPoints(Points(Domain(4)), 0, 2, 3),
+        lambda: HashedPoints(Points(Domain(4)), 1, 0, 3),
+        lambda: HashedPoints(Points(Domain(4)), 1, 2, 0),
+        lambda: HashedPoints(Points(Domain(4)), 1, 2, 21),
+        lambda: HashedPoints(Points(Domain(4)), 1, 2, 3, "best"),
+        lambda: HashedPoints(Points(Domain(4)), 1, 1, 5).sample_size(Privacy(1.0), ACCURACY),  # too few functions
+        lambda: HashedPoints(Points(Domain(4)), 1, 9, 2).sample_size(Privacy(1.0), ACCURACY),  # too few buckets
+        lambda: HashedPoints(Points(Domain(4)), 1).plan(Privacy(1.0), Accuracy(1e-7, 0.1)),
+        lambda: jax.eval_shape(
+            HashedPoints(Points(Domain(9)), 3, 2, 3).learn,
+            jax.random.key(0),
+            rows(Domain(2**21), 2, 3, 4),
+            HashedPoints(Points(Domain(9)), 3, 2, 3).plan(Privacy(1.0), ACCURACY),
+        ),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -156,10 +156,15 @@ def test_a_learner_that_spends_delta_answers_in_each_run(key):
     np.testing.assert_array_equal(np.asarray(found.concept)[:, :, -1], [[5, 9]] * 20)
 
 
-@pytest.mark.parametrize("one", [
-    PointLearner(Points(DOMAIN)), Independent(KLN(Points(DOMAIN)), 1, "optimal"),
-    EmpiricalLearner(Independent(KLN(Points(DOMAIN)), 1, "zcdp")),
-], ids=lambda one: type(one).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "one",
+    [
+        PointLearner(Points(DOMAIN)),
+        Independent(KLN(Points(DOMAIN)), 1, "optimal"),
+        EmpiricalLearner(Independent(KLN(Points(DOMAIN)), 1, "zcdp")),
+    ],
+    ids=lambda one: type(one).__name__,
+)
 def test_zcdp_is_refused_at_construction_for_runs_that_spend_delta(one):
     with pytest.raises(InputError, match=r"composition: .*use optimal"):
         Independent(one, 3, "zcdp")
@@ -180,11 +185,15 @@ def test_without_delta_a_learner_that_spends_some_is_refused():
             Independent(PointLearner(Points(DOMAIN)), 3, composition).plan(Privacy(1.0, 0.0), ACCURACY)
 
 
-@pytest.mark.parametrize(("one", "composition"), [
-    *((KLN(Thresholds(DOMAIN)), name) for name in COMPOSITIONS),
-    *((ThresholdMedian(Thresholds(DOMAIN)), name) for name in COMPOSITIONS),
-    *((PointLearner(Points(DOMAIN)), name) for name in ("basic", "advanced", "optimal")),
-], ids=lambda value: value if isinstance(value, str) else type(value).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "composition"),
+    [
+        *((KLN(Thresholds(DOMAIN)), name) for name in COMPOSITIONS),
+        *((ThresholdMedian(Thresholds(DOMAIN)), name) for name in COMPOSITIONS),
+        *((PointLearner(Points(DOMAIN)), name) for name in ("basic", "advanced", "optimal")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
 def test_one_program_for_all_epsilons(one, composition):
     learner = Independent(one, 3, composition)
     run = jax.jit(chex.assert_max_traces(learner.learn, n=1))

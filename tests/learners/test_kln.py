@@ -43,14 +43,18 @@ def errors_of(concepts, rows):
 def databases(concepts, count=40):
     generator = np.random.default_rng(concepts.size)
     size = concepts.domain.size
-    return [[(int(generator.integers(size)), bool(generator.integers(2))) for _ in range(i % (CAPACITY + 1))]
-            for i in range(count)]  # fmt: skip
+    return [
+        [(int(generator.integers(size)), bool(generator.integers(2))) for _ in range(i % (CAPACITY + 1))]
+        for i in range(count)
+    ]
 
 
 @lru_cache
 def stack(concepts):
-    samples = [database(concepts.domain, [x for x, _ in r], np.array([[y] for _, y in r]).reshape(-1, 1), CAPACITY)
-               for r in databases(concepts)]  # fmt: skip
+    samples = [
+        database(concepts.domain, [x for x, _ in r], np.array([[y] for _, y in r]).reshape(-1, 1), CAPACITY)
+        for r in databases(concepts)
+    ]
     return jax.tree.map(lambda *parts: np.stack(parts), *samples)
 
 
@@ -114,10 +118,14 @@ def test_what_is_learned_follows_the_law(key, stats, concepts):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("kind", "size"), [
-    (Points, 2**64), (Thresholds, 2**64),
-    *(pytest.param(*row, marks=pytest.mark.slow) for row in ((Points, 2**33), (Thresholds, 2**32))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        (Points, 2**64),
+        (Thresholds, 2**64),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in ((Points, 2**33), (Thresholds, 2**32))),
+    ],
+)
 def test_on_a_huge_domain_the_regions_have_their_probabilities(key, stats, kind, size):
     """Each value that occurs or each gap, and inside a gap both halves."""
     concepts, epsilon = kind(Domain(size)), 60.0

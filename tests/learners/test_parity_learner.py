@@ -134,9 +134,9 @@ def test_votes_are_compared_whole():
 # --- the learner -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("d", "k"), [
-    (1, 1), (33, 70), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((32, 33), (100, 4))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "k"), [(1, 1), (33, 70), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((32, 33), (100, 4)))]
+)
 def test_clean_rows_give_the_parities(d, k):
     concepts = Parities(d)
     learner = ParityLearner(concepts, 5, d + 16)
@@ -172,8 +172,9 @@ def test_no_answer_is_the_all_zero_hypothesis():
     concepts = Parities(40)
     learner = ParityLearner(concepts, 4, 50)
     generator = np.random.default_rng(0)
-    noisy = database(concepts.domain, [int(v) for v in generator.integers(1, 2**40, 200)],
-                     generator.random((200, 2)) < 0.5)  # fmt: skip
+    noisy = database(
+        concepts.domain, [int(v) for v in generator.integers(1, 2**40, 200)], generator.random((200, 2)) < 0.5
+    )
     equal = database(concepts.domain, [5] * 200, np.array([i // 4 % 2 for i in range(200)])[:, None].repeat(2, 1))
     empty = database(concepts.domain, [], np.zeros((0, 2)), 200)
     assert not np.asarray(votes_of(learner, noisy)[1]).any()  # inconsistent all of them
@@ -254,9 +255,10 @@ def test_capacity_padding_and_batch_change_nothing():
 
 @pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize(("d", "k", "epsilon", "delta", "beta"), [
-    (1, 1, 4.0, 1e-3, 0.2), (10, 4, 8.0, 1e-6, 0.1), (40, 33, 4.0, 1e-4, 0.1), (64, 2, 16.0, 1e-6, 0.05),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "k", "epsilon", "delta", "beta"),
+    [(1, 1, 4.0, 1e-3, 0.2), (10, 4, 8.0, 1e-6, 0.1), (40, 33, 4.0, 1e-4, 0.1), (64, 2, 16.0, 1e-6, 0.05)],
+)
 def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, beta, stats):
     """`theory.parities.success` is below the frequency and close to it: errors of the others hardly ever agree."""
     concepts, trials = Parities(d), 1024
@@ -270,19 +272,25 @@ def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, b
     stats.mostly(successes(learner, task, n, plan, 0.1, trials, k=k, seed=1, batch=64), trials, 1 - bound)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: ParityLearner(Points(Domain(4)), 3, 3), lambda: ParityLearner(Parities(4), 0, 3),
-    lambda: ParityLearner(Parities(4), 3, 0), lambda: ParityLearner(Parities(4), 3.0, 3),
-    lambda: ParityLearner(Parities(4), 3, 8).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # too few for beta
-    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 0.0), ACCURACY),
-    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(0.0, 1e-6), ACCURACY),
-    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), Accuracy(0.0, 0.1)),
-    lambda: ParityLearner(Parities(4), 300, 8).plan(Privacy(1.0, 0.0), ACCURACY),
-    lambda: ParityLearner(Parities(4), 300, 8).plan(Privacy(1.0, 1e-60), ACCURACY),  # 0 in a program
-    lambda: ParityLearner(Parities(4), 300), lambda: ParityLearner(Parities(4), rows=8),
-    lambda: ParityLearner(Parities(4)).plan(Privacy(1.0, 0.0), ACCURACY),
-    lambda: ParityLearner(Parities(4)).plan(Privacy(1e-6, 1e-6), ACCURACY),  # more subsamples than are planned
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: ParityLearner(Points(Domain(4)), 3, 3),
+        lambda: ParityLearner(Parities(4), 0, 3),
+        lambda: ParityLearner(Parities(4), 3, 0),
+        lambda: ParityLearner(Parities(4), 3.0, 3),
+        lambda: ParityLearner(Parities(4), 3, 8).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # too few for beta
+        lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 0.0), ACCURACY),
+        lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(0.0, 1e-6), ACCURACY),
+        lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), Accuracy(0.0, 0.1)),
+        lambda: ParityLearner(Parities(4), 300, 8).plan(Privacy(1.0, 0.0), ACCURACY),
+        lambda: ParityLearner(Parities(4), 300, 8).plan(Privacy(1.0, 1e-60), ACCURACY),  # 0 in a program
+        lambda: ParityLearner(Parities(4), 300),
+        lambda: ParityLearner(Parities(4), rows=8),
+        lambda: ParityLearner(Parities(4)).plan(Privacy(1.0, 0.0), ACCURACY),
+        lambda: ParityLearner(Parities(4)).plan(Privacy(1e-6, 1e-6), ACCURACY),  # more subsamples than are planned
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
@@ -341,9 +349,18 @@ def test_larger_buffers_change_nothing():
     assert 0 < np.sum(np.asarray(one.outcome) == 0) < one.outcome.size
 
 
-@pytest.mark.parametrize("edit", [
-    {"subsamples": 0}, {"subsamples": -2}, {"rows": 0}, {"subsamples": 40}, {"rows": 99}, {"subsamples": 2, "rows": 99},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"subsamples": 0},
+        {"subsamples": -2},
+        {"rows": 0},
+        {"subsamples": 40},
+        {"rows": 99},
+        {"subsamples": 2, "rows": 99},
+    ],
+    ids=str,
+)
 def test_a_row_has_one_vote_in_an_edited_plan_too(edit):
     """Sensitivity does not rest on the sizes of a plan: a replaced row changes one vote at most."""
     concepts = Parities(2)

@@ -57,10 +57,14 @@ def as_words(labels):
     return tuple(sum(int(b) << i for i, b in enumerate(labels[w : w + 32])) for w in range(0, len(labels), 32))
 
 
-@pytest.mark.parametrize(("size", "k"), [
-    pytest.param(size, k, marks=() if size == SIZES[-1] or k == 33 else pytest.mark.slow)
-    for k in (1, 2, 33, 70) for size in SIZES
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "k"),
+    [
+        pytest.param(size, k, marks=() if size == SIZES[-1] or k == 33 else pytest.mark.slow)
+        for k in (1, 2, 33, 70)
+        for size in SIZES
+    ],
+)
 def test_groups_against_brute_force(size, k):
     generator = np.random.default_rng(size % 991 + k)
     capacity = 14

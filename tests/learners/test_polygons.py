@@ -94,8 +94,18 @@ class Even(LineMeasure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("d", "measure"), [(2**20, Kinematic()), (2**30, Even()), (2**30, Box()), (2**45, Kinematic()),
-                                            (2**64 - 1, Kinematic()), (2**64 - 1, Box())], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("d", "measure"),
+    [
+        (2**20, Kinematic()),
+        (2**30, Even()),
+        (2**30, Box()),
+        (2**45, Kinematic()),
+        (2**64 - 1, Kinematic()),
+        (2**64 - 1, Box()),
+    ],
+    ids=str,
+)
 def test_rows_are_told_apart_on_any_grid(d, measure, key):
     """Neighbors on the grid, and three Fibonacci points: few slopes of a line cut off the one in the middle."""
     concepts, numbers = ConvexPolygons(d, 3), [0, 1]

@@ -152,14 +152,27 @@ def test_the_printed_calibration_is_lemma_8_3():
         RepresentationLearner(PointBuckets(Points(Domain(9)), 1, 3), "printed").sample_size(Privacy(1.0), ACCURACY)
 
 
-@pytest.mark.parametrize("representation", [
-    PointBuckets(Points(Domain(1))), PointBuckets(Points(Domain(2**64))), PointSetBuckets(PointSets(Domain(2), 2, 2)),
-    PointSetBuckets(PointSets(Domain(2**64), 2)), Whole(Thresholds(Domain(2**64))), Whole(Multiclass.of([[0, 3]])),
-    *(pytest.param(one, marks=pytest.mark.slow) for one in (
-        PointBuckets(Points(Domain(2))), PointSetBuckets(PointSets(Domain(1), 1, 2)),
-        PointSetBuckets(PointSets(Domain(4), 4)), Whole(Points(Domain(1))),
-    )),
-], ids=lambda one: f"{type(one).__name__}-{one.concepts.size}")  # fmt: skip
+@pytest.mark.parametrize(
+    "representation",
+    [
+        PointBuckets(Points(Domain(1))),
+        PointBuckets(Points(Domain(2**64))),
+        PointSetBuckets(PointSets(Domain(2), 2, 2)),
+        PointSetBuckets(PointSets(Domain(2**64), 2)),
+        Whole(Thresholds(Domain(2**64))),
+        Whole(Multiclass.of([[0, 3]])),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (
+                PointBuckets(Points(Domain(2))),
+                PointSetBuckets(PointSets(Domain(1), 1, 2)),
+                PointSetBuckets(PointSets(Domain(4), 4)),
+                Whole(Points(Domain(1))),
+            )
+        ),
+    ],
+    ids=lambda one: f"{type(one).__name__}-{one.concepts.size}",
+)
 def test_extreme_domains_budgets_and_samples(representation):
     learner = RepresentationLearner(representation)
     columns = getattr(representation.concepts, "columns", 1)
@@ -271,34 +284,54 @@ def test_representations_from_outside():
         learner.sample_size(Privacy(1.0), ACCURACY)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: RepresentationLearner(Points(Domain(4))), lambda: RepresentationLearner(PointBuckets),
-    lambda: RepresentationLearner(Whole(MATRIX), "best"), lambda: Whole(PointSets(Domain(4), 2)),
-    lambda: PointBuckets(MATRIX), lambda: PointBuckets(Points(Domain(4)), 0),
-    lambda: PointBuckets(Points(Domain(4)), 1, 21),
-    lambda: PointSetBuckets(Points(Domain(4))), lambda: PointSetBuckets(PointSets(Domain(4), 2), 1, 13),
-    lambda: PointSetBuckets(PointSets(Domain(2**20), 7, 8)),  # 16^8 cells: too many tuples
-    lambda: PointBuckets(Points(Domain(4))).count, lambda: PointBuckets(Points(Domain(4))).draw(jax.random.key(0)),
-    lambda: RepresentationLearner(PointBuckets(Points(Domain(4)))).plan(Privacy(1.0), Accuracy(1e-9, 0.1)),
-    lambda: RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 3))).sample_size(
-        Privacy(1.0), Accuracy(1e-4, 0.1)),
-    lambda: RepresentationLearner(PointBuckets(Points(Domain(4)), 1, 1)).sample_size(Privacy(1.0), ACCURACY),
-    lambda: LearnerRuns(PointLearner(Points(Domain(4))), 1.0, 5, 0.1), lambda: LearnerRuns(KLN(MATRIX), 0.0, 5, 0.1),
-    lambda: LearnerRuns(KLN(MATRIX), 1.0, 0, 0.1), lambda: LearnerRuns(KLN(MATRIX), 1.0, 5, 0.3),
-    lambda: LearnerRuns(KLN(MATRIX), 10.0, 10**4, 0.25).count,
-    lambda: jax.eval_shape(RepresentationLearner(Whole(MATRIX)).learn, jax.random.key(0), sample_of(Domain(3), 2, 4),
-                           RepresentationLearner(Whole(MATRIX)).plan(Privacy(1.0), ACCURACY)),
-    lambda: jax.eval_shape(Whole(Points(Domain(2**40))).errors, (), sample_of(Domain(2**40), 1, 4)),
-    lambda: PointSetBuckets(PointSets(Domain(2**40), 3), 1, 8).errors(None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: RepresentationLearner(Points(Domain(4))),
+        lambda: RepresentationLearner(PointBuckets),
+        lambda: RepresentationLearner(Whole(MATRIX), "best"),
+        lambda: Whole(PointSets(Domain(4), 2)),
+        lambda: PointBuckets(MATRIX),
+        lambda: PointBuckets(Points(Domain(4)), 0),
+        lambda: PointBuckets(Points(Domain(4)), 1, 21),
+        lambda: PointSetBuckets(Points(Domain(4))),
+        lambda: PointSetBuckets(PointSets(Domain(4), 2), 1, 13),
+        lambda: PointSetBuckets(PointSets(Domain(2**20), 7, 8)),  # 16^8 cells: too many tuples
+        lambda: PointBuckets(Points(Domain(4))).count,
+        lambda: PointBuckets(Points(Domain(4))).draw(jax.random.key(0)),
+        lambda: RepresentationLearner(PointBuckets(Points(Domain(4)))).plan(Privacy(1.0), Accuracy(1e-9, 0.1)),
+        lambda: RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 3))).sample_size(
+            Privacy(1.0), Accuracy(1e-4, 0.1)
+        ),
+        lambda: RepresentationLearner(PointBuckets(Points(Domain(4)), 1, 1)).sample_size(Privacy(1.0), ACCURACY),
+        lambda: LearnerRuns(PointLearner(Points(Domain(4))), 1.0, 5, 0.1),
+        lambda: LearnerRuns(KLN(MATRIX), 0.0, 5, 0.1),
+        lambda: LearnerRuns(KLN(MATRIX), 1.0, 0, 0.1),
+        lambda: LearnerRuns(KLN(MATRIX), 1.0, 5, 0.3),
+        lambda: LearnerRuns(KLN(MATRIX), 10.0, 10**4, 0.25).count,
+        lambda: jax.eval_shape(
+            RepresentationLearner(Whole(MATRIX)).learn,
+            jax.random.key(0),
+            sample_of(Domain(3), 2, 4),
+            RepresentationLearner(Whole(MATRIX)).plan(Privacy(1.0), ACCURACY),
+        ),
+        lambda: jax.eval_shape(Whole(Points(Domain(2**40))).errors, (), sample_of(Domain(2**40), 1, 4)),
+        lambda: PointSetBuckets(PointSets(Domain(2**40), 3), 1, 8).errors(None, None),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
 
 
-@pytest.mark.parametrize("representation", [
-    PointBuckets(Points(Domain(2**40))), PointSetBuckets(PointSets(Domain(2**40), 2)), Whole(Thresholds(Domain(2**20))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "representation",
+    [
+        PointBuckets(Points(Domain(2**40))),
+        PointSetBuckets(PointSets(Domain(2**40), 2)),
+        Whole(Thresholds(Domain(2**20))),
+    ],
+)
 def test_several_concepts_have_families_of_their_own(representation):
     """`Independent` joins hypotheses whose hash functions differ."""
     learner = Independent(RepresentationLearner(representation), 3)

@@ -111,9 +111,9 @@ def test_without_agreement_it_abstains():
     assert CLASS.describe(found) == ["0 everywhere (no answer)"]
 
 
-@pytest.mark.parametrize(("matrix", "least", "most"), [
-    (families.points(8), 7.4e4, 7.9e4), (families.thresholds(6), 2.6e6, 3e6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "least", "most"), [(families.points(8), 7.4e4, 7.9e4), (families.thresholds(6), 2.6e6, 3e6)]
+)
 def test_sample_sizes_beside_the_exponential_mechanism(matrix, least, most):
     concepts = Finite.of(matrix)
     n = SparseAggregate(GloballyStable(concepts)).sample_size(BUDGET, GOAL)
@@ -127,9 +127,10 @@ def test_sample_sizes_beside_the_exponential_mechanism(matrix, least, most):
     assert KLN(concepts).sample_size(BUDGET, GOAL) < 200
 
 
-@pytest.mark.parametrize(("concepts", "words"), [
-    (Finite.of(families.points(33)), "at most 32 elements, got 33"), (dp.Thresholds(dp.Domain(8)), "a finite class"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("concepts", "words"),
+    [(Finite.of(families.points(33)), "at most 32 elements, got 33"), (dp.Thresholds(dp.Domain(8)), "a finite class")],
+)
 def test_lists_whose_functions_have_no_names_are_refused(concepts, words):
     with pytest.raises(InputError, match=words):
         SparseAggregate(Majority(concepts), 2)
@@ -169,11 +170,16 @@ def test_wrong_inputs():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("kind", "matrix", "trials"), [
-    (GloballyStable, families.points(8), 200), (Irreducibility, families.points(12), 200),
-    (Irreducibility, families.points(5, 2), 200), (GloballyStable, families.thresholds(6), 40),
-    pytest.param(GloballyStable, families.thresholds(6), 200, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "matrix", "trials"),
+    [
+        (GloballyStable, families.points(8), 200),
+        (Irreducibility, families.points(12), 200),
+        (Irreducibility, families.points(5, 2), 200),
+        (GloballyStable, families.thresholds(6), 40),
+        pytest.param(GloballyStable, families.thresholds(6), 200, marks=pytest.mark.slow),
+    ],
+)
 def test_success_at_the_theorems_size(kind, matrix, trials):
     """No failure: with the theorem's beta it would be allowed in one trial of 20, but its bounds are far from tight."""
     concepts = Finite.of(matrix)

@@ -12,15 +12,7 @@ from dpjax.concepts import Domain, Parities, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.learners import (
-    KLN,
-    EmpiricalLearner,
-    Independent,
-    ParityLearner,
-    PointLearner,
-    ThresholdMedian,
-    database,
-)
+from dpjax.learners import KLN, EmpiricalLearner, Independent, ParityLearner, PointLearner, ThresholdMedian, database
 from dpjax.theory import parities
 
 DOMAIN, ACCURACY = Domain(2**40), Accuracy(0.1, 0.1)
@@ -52,14 +44,15 @@ CASES = {
     "Independent KLN, zcdp, 50": Case(Independent(LINE, 50, "zcdp"), "some"),
     **{
         f"Independent PointLearner, {name}, {k}": Case(Independent(POINTS, k, name), "all")
-        for name in ("basic", "advanced", "optimal") for k in (2, 50)
+        for name in ("basic", "advanced", "optimal")
+        for k in (2, 50)
     },
     "EmpiricalLearner": Case(RESAMPLE, "none"),
     "EmpiricalLearner, given draws": Case(EmpiricalLearner(RESAMPLE.learner, 300), "none"),
     "EmpiricalLearner of Independent, basic": Case(EmpiricalLearner(Independent(LINE, 4)), "none"),
     "EmpiricalLearner of Independent, optimal": Case(EmpiricalLearner(Independent(LINE, 4, "optimal")), "some"),
     "Independent EmpiricalLearner": Case(Independent(RESAMPLE, 4, "optimal"), "some"),
-}  # fmt: skip
+}
 LONG = {"EmpiricalLearner of Independent, optimal"}
 
 

@@ -99,12 +99,16 @@ def test_any_number_of_rows_and_of_concepts():
         assert learner.sample_size(Privacy(1.0, 1e-6), Accuracy(0.2, 0.1)) >= 197
 
 
-@pytest.mark.parametrize("call", [
-    lambda: StableNodes(Thresholds(Domain(9))), lambda: StableNodes(TREE, "replace-one"),
-    lambda: StableNodes(type(TREE)),
-    lambda: StableNodes(TREE).plan(Privacy(1.0), Accuracy(0.1, 0.1)),
-    lambda: StableNodes(TREE).sample_size(Privacy(1.0), Accuracy(0.1, 0.1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: StableNodes(Thresholds(Domain(9))),
+        lambda: StableNodes(TREE, "replace-one"),
+        lambda: StableNodes(type(TREE)),
+        lambda: StableNodes(TREE).plan(Privacy(1.0), Accuracy(0.1, 0.1)),
+        lambda: StableNodes(TREE).sample_size(Privacy(1.0), Accuracy(0.1, 0.1)),
+    ],
+)
 def test_wrong_arguments(call):
     with pytest.raises(InputError):
         call()

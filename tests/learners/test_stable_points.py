@@ -144,11 +144,15 @@ def test_any_number_of_rows_and_of_concepts():
     assert not np.any(run(jax.random.key(1), database(LINE.domain, [7], [[1]], 8), loud).zero)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: StablePoints(Thresholds(Domain(9))), lambda: StablePoints(LINE, "replace-one"),
-    lambda: StablePoints(LINE).plan(Privacy(1.0), Accuracy(0.1, 0.1)),
-    lambda: StablePoints(LINE).sample_size(Privacy(1.0), Accuracy(0.1, 0.1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: StablePoints(Thresholds(Domain(9))),
+        lambda: StablePoints(LINE, "replace-one"),
+        lambda: StablePoints(LINE).plan(Privacy(1.0), Accuracy(0.1, 0.1)),
+        lambda: StablePoints(LINE).sample_size(Privacy(1.0), Accuracy(0.1, 0.1)),
+    ],
+)
 def test_bad_input(call):
     with pytest.raises(InputError):
         call()

@@ -216,8 +216,15 @@ def test_measured_rounds_of_extreme_budgets():
 
 def test_measured_rounds():
     assert [measured_rounds(size) for size in (0.1, 989, 990, 1760, 6000, 7040, 28_160, 110 * 24**2)] == [
-        2, 2, 3, 4, 6, 8, 16, 24,
-    ]  # fmt: skip
+        2,
+        2,
+        3,
+        4,
+        6,
+        8,
+        16,
+        24,
+    ]
     for rounds, epsilon in ((1, 1.0), (5, 0.7), (24, 1.0), (24, 3e-7), (25, 1e9)):
         rows = rows_of_rounds(rounds, epsilon)
         assert measured_rounds(epsilon * rows) >= rounds

@@ -23,9 +23,13 @@ from dpjax.mechanisms.median import plan_recprefix
 from dpjax.theory import vc1 as theory
 
 TREES = {
-    "recursive": trees.recursive(40, 3, 0.7), "caterpillar": trees.caterpillar(8, 2, 0.6, 1),
-    "prefixes": trees.prefixes(4), "star": trees.star(9), "path": trees.path(12), "figure": trees.figure_one(),
-}  # fmt: skip
+    "recursive": trees.recursive(40, 3, 0.7),
+    "caterpillar": trees.caterpillar(8, 2, 0.6, 1),
+    "prefixes": trees.prefixes(4),
+    "star": trees.star(9),
+    "path": trees.path(12),
+    "figure": trees.figure_one(),
+}
 
 
 ACCURACY = Accuracy(0.1, 0.1)
@@ -195,9 +199,9 @@ def test_implicit_thresholds_are_the_path():
     assert implicit.height == path.height == 12
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=() if name == "recursive" else pytest.mark.slow) for name in TREES
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "recursive" else pytest.mark.slow) for name in TREES]
+)
 def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
     """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""
     tree, generator = TREES[name], np.random.default_rng(7)
@@ -225,17 +229,20 @@ def test_bad_numbers_are_refused():
         (lambda: ProperVC1(long, share=0.15, rounds=14).sample_size(Privacy(1.0, 1e-6), ACCURACY), "share"),
         (lambda: ProperVC1(long, subsamples=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "subsamples"),
         (lambda: improper(tree, "most"), "subsamples"),
-        (lambda: improper(tree, 0), "subsamples"), (lambda: improper(Points(Domain(4)), 3), "concepts"),
+        (lambda: improper(tree, 0), "subsamples"),
+        (lambda: improper(Points(Domain(4)), 3), "concepts"),
         (lambda: ImproperVC1(tree, "median"), "method"),
         (lambda: ImproperVC1(tree, neighboring=Neighboring.ADD_OR_REMOVE_ONE), "neighboring"),
         (lambda: improper(tree, 3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "subsamples"),
-        (lambda: ProperVC1(Thresholds(Domain(8))), "concepts"), (lambda: proper(tree, 3, 1.5, 2), "share"),
-        (lambda: proper(tree, 3, 0.1, 0), "rounds"), (lambda: ProperVC1(tree, "median"), "method"),
+        (lambda: ProperVC1(Thresholds(Domain(8))), "concepts"),
+        (lambda: proper(tree, 3, 1.5, 2), "share"),
+        (lambda: proper(tree, 3, 0.1, 0), "rounds"),
+        (lambda: ProperVC1(tree, "median"), "method"),
         (lambda: ImproperVC1(tree).plan(Privacy(1.0, 0.0), ACCURACY), "delta"),
         (lambda: ProperVC1(tree).plan(Privacy(1.0, 0.0), ACCURACY), "delta"),
         (lambda: ThresholdInterior(Thresholds(Domain(8)), "recprefix").plan(Privacy(1.0, 0.0), ACCURACY), "delta"),
         (lambda: ThresholdInterior(Thresholds(Domain(8)), records=1).sample_size(Privacy(1.0), ACCURACY), "records"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError) as error:
             call()
         assert error.value.name == name
@@ -431,8 +438,12 @@ def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples
     plan = learner.plan(Privacy(1.0, 1e-6), ACCURACY)
     words = []
     for n in (2**12, 2**14):
-        sample = Sample(*(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in (
-            ((n, tree.domain.limbs), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))))  # fmt: skip
+        sample = Sample(
+            *(
+                jax.ShapeDtypeStruct(shape, dtype)
+                for shape, dtype in (((n, tree.domain.limbs), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))
+            )
+        )
         run = jax.jit(learner.learn)
         used = run.lower(jax.random.key(0), sample, plan).compile().memory_analysis().temp_size_in_bytes
         words.append(used / 4 / n)

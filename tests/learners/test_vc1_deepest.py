@@ -38,9 +38,11 @@ def deep_atom(concepts, share):
     each = -(-(below - far) // steps)
     rest = unit - far - each * steps
     segments = [
-        (0, 0, rest - rest // 2), (size // 3, size // 3 + steps - 1, each), (2 * size // 3, 2 * size // 3, far),
+        (0, 0, rest - rest // 2),
+        (size // 3, size // 3 + steps - 1, each),
+        (2 * size // 3, 2 * size // 3, far),
         (size - 1, size - 1, rest // 2),
-    ]  # fmt: skip
+    ]
     return Task(concepts, distributions.from_segments(concepts.domain, segments), [2 * size // 3])
 
 
@@ -117,10 +119,14 @@ def test_a_depth_of_quality_one_is_good_and_has_its_votes(name):
             continue
         depths = tree.depth[nodes]
         every = np.arange(tree.height + 1)
-        quality = np.asarray(rank_quality(
-            jnp.asarray(depths[:, None], jnp.uint32), jnp.ones(30, bool), jnp.asarray(every[:, None], jnp.uint32),
-            (30 + 1 - deep, high),
-        ))  # fmt: skip
+        quality = np.asarray(
+            rank_quality(
+                jnp.asarray(depths[:, None], jnp.uint32),
+                jnp.ones(30, bool),
+                jnp.asarray(every[:, None], jnp.uint32),
+                (30 + 1 - deep, high),
+            )
+        )
         for depth in every[quality >= 1]:
             assert tree.depth[segment[-1]] <= depth <= tree.depth[target] and (depths >= depth).sum() >= high
             tried += 1
@@ -178,9 +184,9 @@ def test_success_on_gapped_thresholds(stats):
 @pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["one good threshold", "gapped", "votes behind a gap"])
-@pytest.mark.parametrize(("bits", "method"), [
-    *((bits, "exponential") for bits in (4, 16, 48, 64)), (64, "recprefix"), (64, "treelog"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "method"), [*((bits, "exponential") for bits in (4, 16, 48, 64)), (64, "recprefix"), (64, "treelog")]
+)
 def test_success_at_the_theorems_rows(name, bits, method, stats):
     learner = thresholds(bits, method)
     n, plan = learner.sample_size(PRIVACY, ACCURACY), learner.plan(PRIVACY, ACCURACY)

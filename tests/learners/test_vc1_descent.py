@@ -29,8 +29,11 @@ def spine(tree, alpha, bottom=0.5):
     The target is the first leaf; half of the rest of the mass is on it, half on nothing that matters.
     """
     chain = [0]
-    while len(below := [c for c in tree.child[tree.child_start[chain[-1]]:tree.child_start[chain[-1] + 1]]
-                        if not tree.proper[c]]):  # fmt: skip
+    while len(
+        below := [
+            c for c in tree.child[tree.child_start[chain[-1]] : tree.child_start[chain[-1] + 1]] if not tree.proper[c]
+        ]
+    ):
         chain.append(int(below[0]))
     first = next(c for c in tree.child[tree.child_start[chain[1]] : tree.child_start[chain[1] + 1]] if tree.proper[c])
     nodes, unit = chain[2:], 2**40
@@ -76,8 +79,7 @@ def test_few_zeros_on_a_path_mean_little_mass(shape, stats):
     for node in range(1, tree.size):  # of the path from the root, numbered from the top
         mass[node] = mass[tree.parent[node]] + weight[node - 1]
     bad, few = mass > alpha, 20
-    n = next(n for n in range(1, 10**4) if min(
-        _tail(few, n, alpha - g) / g for g in (0.005, 0.01, 0.02, 0.04)) <= 0.2)  # fmt: skip
+    n = next(n for n in range(1, 10**4) if min(_tail(few, n, alpha - g) / g for g in (0.005, 0.01, 0.02, 0.04)) <= 0.2)
     failed = 0
     for _ in range(trials):
         count = generator.multinomial(n, weight)
@@ -100,9 +102,14 @@ def test_a_second_part_is_enough_for_a_few_rows_more():
     assert max(missed(rows + more) for more in range(3)) <= 0.025 < missed(rows - 20)
 
 
-@pytest.mark.parametrize("numbers", [
-    (1.0, None, 0.01, 3, 10**6, 0.1, 0.01), (20.0, 1.0, 0.02, 100, 64, 0.05, 0.01), (0.5, None, 0.01, 8, 5, 0.1, 0.05),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (1.0, None, 0.01, 3, 10**6, 0.1, 0.01),
+        (20.0, 1.0, 0.02, 100, 64, 0.05, 0.01),
+        (0.5, None, 0.01, 8, 5, 0.1, 0.05),
+    ],
+)
 def test_more_rows_are_enough_too(numbers):
     """With whole B as it is, on every number of rows up to 400 more, a few times more and far more."""
     epsilon, test, share, rounds, children, alpha, beta = numbers

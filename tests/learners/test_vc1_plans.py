@@ -18,11 +18,17 @@ LEARNERS = {
     "proper": ProperVC1(trees.recursive(40, 3, 0.7), "exponential"),
     "proper, recprefix": ProperVC1(trees.figure_one(), "recprefix"),
     **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in METHODS},
-}  # fmt: skip
+}
 SLOW = (
-    "improper, treelog", "improper, rsc", "improper, tree", "proper, recprefix", "interior, treelog", "interior, rsc",
-    "interior, recprefix", "interior, auto",
-)  # fmt: skip
+    "improper, treelog",
+    "improper, rsc",
+    "improper, tree",
+    "proper, recprefix",
+    "interior, treelog",
+    "interior, rsc",
+    "interior, recprefix",
+    "interior, auto",
+)
 
 
 @pytest.mark.parametrize("share", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
@@ -42,9 +48,12 @@ def test_eight_epsilons_have_at_most_four_structures(name):
     assert len({jax.tree.structure(plan) for plan in plans}) <= 4
 
 
-@pytest.mark.parametrize("name", [  # plans of all of them have few structures, see above
-    pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in LEARNERS
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [  # plans of all of them have few structures, see above
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in LEARNERS
+    ],
+)
 def test_eight_epsilons_are_traced_at_most_four_times(name):
     learner = LEARNERS[name]
     values = np.arange(13)

@@ -53,10 +53,16 @@ def predict(items, block, oracle):
     return found
 
 
-@pytest.mark.parametrize(("matrix", "attempts"), [
-    (families.thresholds(2), 1), (families.points(4), 3), (families.thresholds(5), 2), (families.points(5, 2), 1),
-    (families.intervals(3), 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "attempts"),
+    [
+        (families.thresholds(2), 1),
+        (families.points(4), 3),
+        (families.thresholds(5), 2),
+        (families.points(5, 2), 1),
+        (families.intervals(3), 2),
+    ],
+)
 def test_every_draw_is_that_of_a_plain_recursion(matrix, attempts):
     """Of all levels, with labels that no concept fits among the blocks."""
     lists, oracle = GloballyStable(Finite.of(matrix), attempts), Stable(matrix)
@@ -101,12 +107,19 @@ TINY, SMALL = families.thresholds(2), families.thresholds(6)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("matrix", "alpha", "trials"), [
-    (TINY, 0.1, 400), (families.points(12), 0.1, 400), (SMALL, 0.1, 400), (SMALL, 0.5, 400),
-    *(pytest.param(*case, 4000, marks=pytest.mark.slow) for case in (
-        (families.points(12), 0.3), (families.points(5, 2), 0.3), (SMALL, 0.3), (SMALL, 0.9),
-    )),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "alpha", "trials"),
+    [
+        (TINY, 0.1, 400),
+        (families.points(12), 0.1, 400),
+        (SMALL, 0.1, 400),
+        (SMALL, 0.5, 400),
+        *(
+            pytest.param(*case, 4000, marks=pytest.mark.slow)
+            for case in ((families.points(12), 0.3), (families.points(5, 2), 0.3), (SMALL, 0.3), (SMALL, 0.9))
+        ),
+    ],
+)
 def test_some_function_is_as_frequent_as_the_bound_says(matrix, alpha, trials):
     """Fails by chance with probability at most .005 for each target, if the bound is just attained."""
     concepts = Finite.of(matrix)

@@ -14,10 +14,13 @@ from tests.oracles.irreducible import Stable
 GOAL = dp.Accuracy(0.1, 0.05)
 RANDOM = np.unique(np.random.default_rng(5).integers(0, 2, (14, 8)), axis=0)
 CLASSES = {
-    "points": families.points(10), "thresholds": families.thresholds(12), "two points": families.points(5, 2),
-    "cube": np.array([[i >> x & 1 for x in range(4)] for i in range(16)]), "intervals": families.intervals(5),
+    "points": families.points(10),
+    "thresholds": families.thresholds(12),
+    "two points": families.points(5, 2),
+    "cube": np.array([[i >> x & 1 for x in range(4)] for i in range(16)]),
+    "intervals": families.intervals(5),
     "random": RANDOM,
-}  # fmt: skip
+}
 
 
 def runner(concepts, depth):

@@ -125,7 +125,15 @@ def assert_frequency(hits, trials, probability):
 def audit():
     """The functions above."""
     return SimpleNamespace(
-        histograms=histograms, up_to=up_to, moved=moved, replace_one=replace_one, add_or_remove_one=add_or_remove_one,
-        log_probs=log_probs, delta=delta, loss=loss, draws=draws, assert_law=assert_law,
+        histograms=histograms,
+        up_to=up_to,
+        moved=moved,
+        replace_one=replace_one,
+        add_or_remove_one=add_or_remove_one,
+        log_probs=log_probs,
+        delta=delta,
+        loss=loss,
+        draws=draws,
+        assert_law=assert_law,
         assert_frequency=assert_frequency,
-    )  # fmt: skip
+    )

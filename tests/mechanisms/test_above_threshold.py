@@ -16,12 +16,7 @@ from hypothesis import strategies as st
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.mechanisms import (
-    above_threshold,
-    above_threshold_guarantee,
-    sparse_vector,
-    sparse_vector_guarantee,
-)
+from dpjax.mechanisms import above_threshold, above_threshold_guarantee, sparse_vector, sparse_vector_guarantee
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 

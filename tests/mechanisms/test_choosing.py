@@ -124,9 +124,10 @@ def test_utility_line(audit):
         assert law[:-1][scores < 60 - 2 * math.log(4 / beta)].sum() <= beta
 
 
-@pytest.mark.parametrize(("growth", "epsilon", "delta", "beta"), [
-    (1, 1.0, 1e-3, 0.1), (3, 1.99, 1e-6, 1e-3), (2, 0.1, 0.5, 0.01), (1, 0.02, 0.9, 0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("growth", "epsilon", "delta", "beta"),
+    [(1, 1.0, 1e-3, 0.1), (3, 1.99, 1e-6, 1e-3), (2, 0.1, 0.5, 0.01), (1, 0.02, 0.9, 0.5)],
+)
 def test_the_printed_bound_holds(audit, growth, epsilon, delta, beta):
     """Yan 2025, Lemma 1: the best score just beyond the bound, and all n rows' other candidates at score 1."""
     n = next(2**i for i in range(64) if 2**i > 18 / epsilon * math.log(4 * growth * 2**i / (beta * epsilon * delta)))

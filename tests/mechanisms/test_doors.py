@@ -69,16 +69,19 @@ def test_what_is_no_number_is_refused():
             m.exponential(given, 1.0)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda relation: m.exponential(jnp.arange(3), 1.0, monotonic=True, neighboring=relation),
-    lambda relation: m.above_threshold(jnp.arange(3), 0, 1.0, neighboring=relation),
-    lambda relation: m.permute_and_flip(jnp.arange(3), 1.0, neighboring=relation),
-    lambda relation: m.choosing(jnp.arange(3), 1.0, 1e-6, neighboring=relation),
-    lambda relation: m.stability_histogram(jnp.arange(3), 1.0, 1e-3, neighboring=relation),
-    lambda relation: m.laplace_mechanism_guarantee(1.0, sensitivity=1, neighboring=relation),
-    lambda relation: m.randomized_response_guarantee(1.0, neighboring=relation),
-    lambda relation: audit.histograms(3, 2, relation),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda relation: m.exponential(jnp.arange(3), 1.0, monotonic=True, neighboring=relation),
+        lambda relation: m.above_threshold(jnp.arange(3), 0, 1.0, neighboring=relation),
+        lambda relation: m.permute_and_flip(jnp.arange(3), 1.0, neighboring=relation),
+        lambda relation: m.choosing(jnp.arange(3), 1.0, 1e-6, neighboring=relation),
+        lambda relation: m.stability_histogram(jnp.arange(3), 1.0, 1e-3, neighboring=relation),
+        lambda relation: m.laplace_mechanism_guarantee(1.0, sensitivity=1, neighboring=relation),
+        lambda relation: m.randomized_response_guarantee(1.0, neighboring=relation),
+        lambda relation: audit.histograms(3, 2, relation),
+    ],
+)
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one", True, None])
 def test_a_relation_is_no_string(attempt, relation):
     """A name that is taken for the other relation would halve the noise."""

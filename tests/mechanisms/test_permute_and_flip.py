@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.mechanisms import (
-    exponential,
-    permute_and_flip,
-    permute_and_flip_guarantee,
-    permute_and_flip_sample,
-)
+from dpjax.mechanisms import exponential, permute_and_flip, permute_and_flip_guarantee, permute_and_flip_sample
 from dpjax.mechanisms.permute_and_flip import _quadrature
 from tests.oracles.categorical import sampler_probabilities
 

@@ -67,18 +67,26 @@ def test_one_row_moves_it_by_at_most_the_cap(record_property):
         totals = [sum(map(int, side)) for side in sides]
         common = sum(
             min(Fraction(int(a), totals[0]), Fraction(int(b), totals[1]))
-            for i, (a, b) in enumerate(zip(*sides, strict=True)) if i != place
-        )  # fmt: skip
+            for i, (a, b) in enumerate(zip(*sides, strict=True))
+            if i != place
+        )
         special = 1 - common
         assert special <= Fraction(capped_mass(least)) and special - Fraction(1, least) <= ROUNDING / 2
         ratios.append(float(special * least))
     assert max(ratios) == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize(("correct", "least", "expected"), [
-    ([0, 0, 0], 3, [1 / 3] * 3), ([0, 5, 5], 1, [1, 0.5**5, 0.5**5]), ([0, 1, 1], 2, [0.5, 0.25, 0.25]),
-    ([7], 1, [1]), ([0, 30, 30, 30], 4, [0.25] * 4), ([0, 0, 30], 2, [0.5, 0.5, 0.0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("correct", "least", "expected"),
+    [
+        ([0, 0, 0], 3, [1 / 3] * 3),
+        ([0, 5, 5], 1, [1, 0.5**5, 0.5**5]),
+        ([0, 1, 1], 2, [0.5, 0.25, 0.25]),
+        ([7], 1, [1]),
+        ([0, 30, 30, 30], 4, [0.25] * 4),
+        ([0, 0, 30], 2, [0.5, 0.5, 0.0]),
+    ],
+)
 def test_known_projections(correct, least, expected):
     found = weights_of(correct, 0.5, least, 30) / UNIT
     expected = np.asarray(expected) / sum(expected)
@@ -95,9 +103,7 @@ def test_padding_changes_nothing():
         found = [weights_of(correct, shrink, least, 30, capacity) for capacity in (None, 50, 64)]
         for one in found[1:]:
             assert np.array_equal(one[: len(correct)], found[0]) and not one[len(correct) :].any()
-        rows = [
-            WeightedResample(jnp.asarray(wide.encode(one)), 20).sample(jax.random.key(3)) for one in found
-        ]  # fmt: skip
+        rows = [WeightedResample(jnp.asarray(wide.encode(one)), 20).sample(jax.random.key(3)) for one in found]
         assert all(np.array_equal(rows[0], other) for other in rows)
 
 

@@ -23,8 +23,10 @@ def test_the_tally_counts_lists_and_not_entries():
     names, valid = family(generator, 50)
     for one, filled in zip(names, valid, strict=True):
         found = tally(jnp.asarray(one), jnp.asarray(filled))
-        lists = [{int(name) for name, kept in zip(row[:, 0], keep, strict=True) if kept}
-                 for row, keep in zip(one, filled, strict=True)]  # fmt: skip
+        lists = [
+            {int(name) for name, kept in zip(row[:, 0], keep, strict=True) if kept}
+            for row, keep in zip(one, filled, strict=True)
+        ]
         expected = {name: sum(name in own for own in lists) for name in range(NAMES)}
         counts = np.asarray(found.lists)
         listed = {int(name): int(c) for name, c in zip(found.names[:, 0], counts, strict=True) if c}

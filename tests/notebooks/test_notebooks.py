@@ -190,10 +190,19 @@ def someone_elses_trial(space, printed):
 
 
 NAMES = {
-    "vc1": vc1, "many_concepts": many_concepts, "geometry": geometry, "quickstart": quickstart, "learner": learner,
-    "class": concept_class, "mechanism": mechanism, "tails": tails, "dimensions": dimensions,
-    "lower_bounds": lower_bounds, "cluster": cluster, "someone_elses_trial": someone_elses_trial,
-}  # fmt: skip
+    "vc1": vc1,
+    "many_concepts": many_concepts,
+    "geometry": geometry,
+    "quickstart": quickstart,
+    "learner": learner,
+    "class": concept_class,
+    "mechanism": mechanism,
+    "tails": tails,
+    "dimensions": dimensions,
+    "lower_bounds": lower_bounds,
+    "cluster": cluster,
+    "someone_elses_trial": someone_elses_trial,
+}
 WITHOUT_AUDIT = {"cluster", "someone_elses_trial"}
 
 

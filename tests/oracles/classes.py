@@ -186,10 +186,12 @@ def branching_batch_tree(b, n):
     """Words of n letters of b bits: the elements are a proper prefix and a bit of the letter that follows it."""
     letters = list(product((0, 1), repeat=b))
     prefixes = [prefix for length in range(n) for prefix in product(letters, repeat=length)]
-    return np.array([
-        [word[len(prefix)][bit] if word[: len(prefix)] == prefix else 0 for prefix in prefixes for bit in range(b)]
-        for word in product(letters, repeat=n)
-    ])  # fmt: skip
+    return np.array(
+        [
+            [word[len(prefix)][bit] if word[: len(prefix)] == prefix else 0 for prefix in prefixes for bit in range(b)]
+            for word in product(letters, repeat=n)
+        ]
+    )
 
 
 def anchored_torsion():
@@ -206,9 +208,12 @@ def odd_torsion_dual():
         triangles |= {frozenset((*inner, outer[0])), frozenset((*outer, inner[1])), frozenset((*outer, 12))}
     edges = {frozenset(edge) for triangle in triangles for edge in combinations(triangle, 2)}
     while missing := [
-        (a, b, w) for a, b in combinations(range(13), 2) if frozenset((a, b)) not in edges
-        for w in range(13) if {frozenset((a, w)), frozenset((b, w))} <= edges
-    ]:  # fmt: skip
+        (a, b, w)
+        for a, b in combinations(range(13), 2)
+        if frozenset((a, b)) not in edges
+        for w in range(13)
+        if {frozenset((a, w)), frozenset((b, w))} <= edges
+    ]:
         a, b, w = missing[0]
         edges.add(frozenset((a, b)))
         triangles.add(frozenset((a, b, w)))

@@ -82,9 +82,11 @@ def determinant(ux: Signed, uy: Signed, vx: Signed, vy: Signed) -> Determinant:
     carry = ((partial < a_high) | (sum_high < partial)).astype(jnp.uint64)
     same = a_negative == b_negative
     return Determinant(
-        jnp.where(same, a_negative ^ less, a_negative), jnp.where(same, jnp.uint64(0), carry),
-        jnp.where(same, rest_high, sum_high), jnp.where(same, rest_low, sum_low),
-    )  # fmt: skip
+        jnp.where(same, a_negative ^ less, a_negative),
+        jnp.where(same, jnp.uint64(0), carry),
+        jnp.where(same, rest_high, sum_high),
+        jnp.where(same, rest_low, sum_low),
+    )
 
 
 def fraction_keys(dy: Signed, dx: Array, bits: int) -> tuple[Array, ...]:

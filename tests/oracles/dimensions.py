@@ -26,8 +26,9 @@ def littlestone(table, maps):
     labels = sorted({int(label) for label in table.reshape(-1)})
     splits = {
         tuple(frozenset(r for r in range(len(table)) if table[r][x] in labels) for labels in map_)
-        for x in range(table.shape[1]) for map_ in maps(labels)
-    }  # fmt: skip
+        for x in range(table.shape[1])
+        for map_ in maps(labels)
+    }
 
     @cache
     def deepest(rows):
@@ -70,10 +71,12 @@ def psi(table, maps):
         for points in combinations(range(table.shape[1]), size):
             for chosen in product(*(options[x] for x in points)):
                 values = {
-                    tuple(0 if row[x] in zeros else 1 if row[x] in ones else 2
-                          for x, (zeros, ones) in zip(points, chosen, strict=True))
+                    tuple(
+                        0 if row[x] in zeros else 1 if row[x] in ones else 2
+                        for x, (zeros, ones) in zip(points, chosen, strict=True)
+                    )
                     for row in table
-                }  # fmt: skip
+                }
                 if sum(2 not in value for value in values) == 2**size:
                     best = size
     return best
@@ -84,10 +87,14 @@ def threshold(table):
 
     def longest(rows, points):
         return max(
-            (1 + longest([r for r in rows if not table[r][x]], [y for y in points if table[c][y] and y != x])
-             for c in rows for x in points if table[c][x]),
+            (
+                1 + longest([r for r in rows if not table[r][x]], [y for y in points if table[c][y] and y != x])
+                for c in rows
+                for x in points
+                if table[c][x]
+            ),
             default=0,
-        )  # fmt: skip
+        )
 
     return longest(list(range(len(table))), list(range(table.shape[1])))
 

@@ -29,8 +29,9 @@ class Gap:
         below = set(range(len(points))) - above
         self.values = [(point[lead] << bits, point[rest]) for point in points]
         self.chart, self.above, self.below = chart, above, below
-        self.lines = [(self.values[a][0] - self.values[b][0], self.values[a][1] - self.values[b][1])
-                      for a in above for b in below]  # fmt: skip
+        self.lines = [
+            (self.values[a][0] - self.values[b][0], self.values[a][1] - self.values[b][1]) for a in above for b in below
+        ]
         self.low, self.high = -(1 << bits), (1 << bits) - 1
         for constant, slope in self.lines:
             if slope > 0:

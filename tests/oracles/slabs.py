@@ -277,10 +277,15 @@ def _slab(slab: tuple[Array, Array, Array], x: Array, target: Array, other: Arra
     below = jnp.concatenate([jnp.zeros((1, 2), jnp.int32), jnp.cumsum(weights[order], axis=0, dtype=jnp.int32)])
     size = h0.shape[0]
     return Trapezoids(
-        jnp.broadcast_to(chart, (size,)), jnp.broadcast_to(jnp.stack([left, right]), (size, 2)),
-        jnp.stack([low0, low1], axis=1), jnp.stack([h0, h1], axis=1), mass, below,
-        jnp.sum(weights, axis=0, dtype=jnp.int32), frame,
-    )  # fmt: skip
+        jnp.broadcast_to(chart, (size,)),
+        jnp.broadcast_to(jnp.stack([left, right]), (size, 2)),
+        jnp.stack([low0, low1], axis=1),
+        jnp.stack([h0, h1], axis=1),
+        mass,
+        below,
+        jnp.sum(weights, axis=0, dtype=jnp.int32),
+        frame,
+    )
 
 
 def _log_sum(values: Array) -> Array:

@@ -20,10 +20,15 @@ def test_steps_that_do_not_hold_as_printed():
     assert bgs_boosting.density_factor(0.1, 10_000, 100, 0.5) == pytest.approx(2, rel=0.01)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: bgs_boosting.last_step_factor(-1.0, 3), lambda: bgs_boosting.last_step_factor(1.0, 0),
-    lambda: bgs_boosting.last_step_delta(0.25, 1), lambda: bgs_boosting.density_factor(0.0, 10, 5, 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bgs_boosting.last_step_factor(-1.0, 3),
+        lambda: bgs_boosting.last_step_factor(1.0, 0),
+        lambda: bgs_boosting.last_step_delta(0.25, 1),
+        lambda: bgs_boosting.density_factor(0.0, 10, 5, 1.0),
+    ],
+)
 def test_bad_numbers(call):
     with pytest.raises(InputError):
         call()

@@ -21,8 +21,12 @@ def test_on_random_classes(classes):
 
 
 def test_on_extremal_classes():
-    for matrix in (families.one_bit_gap(15), families.copies(families.one_bit_gap(5), 2),
-                   families.independent_bits(2, 1), families.independent_bits(3, 1, 4)):  # fmt: skip
+    for matrix in (
+        families.one_bit_gap(15),
+        families.copies(families.one_bit_gap(5), 2),
+        families.independent_bits(2, 1),
+        families.independent_bits(3, 1, 4),
+    ):
         assert not violated(matrix)
 
 

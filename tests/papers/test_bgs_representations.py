@@ -16,10 +16,16 @@ from dpjax.papers.bgs_representations import least_members, paths, random_famili
 from dpjax.theory import representations as theory
 
 
-@pytest.mark.parametrize("matrix", [
-    families.thresholds(15), families.points(6, 2), families.independent_bits(2, 1, 3), families.points(3),
-    np.array([[0, 1, 2]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        families.thresholds(15),
+        families.points(6, 2),
+        families.independent_bits(2, 1, 3),
+        families.points(3),
+        np.array([[0, 1, 2]]),
+    ],
+)
 def test_paths_are_realized_and_every_node_has_two_labels(matrix):
     points, labels = paths(matrix)
     depth = littlestone_dimension(matrix).value
@@ -74,9 +80,13 @@ def least_fixed_family(matrix):
     def value(wrong):
         count = len(wrong)
         found = linprog(
-            np.append(np.zeros(width), -1), np.hstack([-wrong, np.ones((count, 1))]), np.zeros(count),
-            np.append(np.ones(width), 0)[None], [1], bounds=[(0, 1)] * (width + 1),
-        )  # fmt: skip
+            np.append(np.zeros(width), -1),
+            np.hstack([-wrong, np.ones((count, 1))]),
+            np.zeros(count),
+            np.append(np.ones(width), 0)[None],
+            [1],
+            bounds=[(0, 1)] * (width + 1),
+        )
         return -found.fun
 
     for size in range(1, len(matrix) + 1):
@@ -86,10 +96,16 @@ def least_fixed_family(matrix):
     return len(matrix)
 
 
-@pytest.mark.parametrize(("matrix", "least"), [
-    (families.points(1, 1, False), 2), (families.points(2, 2, False), 4), (families.points(3), 3),
-    (families.thresholds(3), 4), (np.array([[0, 1, 1]]), 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "least"),
+    [
+        (families.points(1, 1, False), 2),
+        (families.points(2, 2, False), 4),
+        (families.points(3), 3),
+        (families.thresholds(3), 4),
+        (np.array([[0, 1, 1]]), 1),
+    ],
+)
 def test_the_bound_against_the_smallest_fixed_family(matrix, least):
     """It is attained by all functions on one and on two points."""
     found = least_fixed_family(matrix)

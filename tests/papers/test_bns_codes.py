@@ -73,10 +73,16 @@ def test_a_score_is_of_a_replaced_row():
     assert found.delta == pytest.approx(claim.delta * (1 + math.exp(claim.epsilon)))
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"trials": 999}, "trials"), ({"learner": ERM(dp.Points(dp.Domain(3)))}, "claims privacy"),
-    ({"code": Tardos(1, k=200)}, "code.users"), ({"confidence": 1.0}, "confidence"), ({"seed": -1}, "seed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"trials": 999}, "trials"),
+        ({"learner": ERM(dp.Points(dp.Domain(3)))}, "claims privacy"),
+        ({"code": Tardos(1, k=200)}, "code.users"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"seed": -1}, "seed"),
+    ],
+)
 def test_what_cannot_be_scored(arguments, message):
     given = {"learner": COLUMNS, "code": Tardos(5, k=200), "privacy": Privacy(20.0, 1e-6)} | arguments
     with pytest.raises(InputError, match=message):

@@ -72,14 +72,18 @@ def test_without_rows_every_list_is_the_same():
     assert found.frequency == 1 and found.functions == 1 and found.empty == 0  # draws of level 1 do not exist
 
 
-@pytest.mark.parametrize("wrong", [
-    lambda: stability(GloballyStable(CLASS), task((1, 2)), GOAL),
-    lambda: stability(GloballyStable(CLASS), task(noise=0.1), GOAL),
-    lambda: stability(GloballyStable(CLASS), task(), GOAL, trials=1),
-    lambda: stability(GloballyStable(CLASS), task(), GOAL, rows=-1),
-    lambda: stability(GloballyStable(CLASS), task(width=8), GOAL), lambda: stability(dp.KLN(CLASS), task(), GOAL),
-    lambda: Counted.of(Task(dp.Points(dp.Domain(64)), dp.uniform(dp.Domain(64)))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: stability(GloballyStable(CLASS), task((1, 2)), GOAL),
+        lambda: stability(GloballyStable(CLASS), task(noise=0.1), GOAL),
+        lambda: stability(GloballyStable(CLASS), task(), GOAL, trials=1),
+        lambda: stability(GloballyStable(CLASS), task(), GOAL, rows=-1),
+        lambda: stability(GloballyStable(CLASS), task(width=8), GOAL),
+        lambda: stability(dp.KLN(CLASS), task(), GOAL),
+        lambda: Counted.of(Task(dp.Points(dp.Domain(64)), dp.uniform(dp.Domain(64)))),
+    ],
+)
 def test_wrong_questions(wrong):
     with pytest.raises(InputError):
         wrong()

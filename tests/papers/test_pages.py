@@ -10,10 +10,21 @@ from dpjax.papers.pages import folder, options, write_page
 pytestmark = pytest.mark.site
 
 KEPT = (
-    "# A title of one line", "| a | b |\n|---|---|\n| 1 | 2 |", "    dpjax table bns-multi", "- a point\n  goes on",
-    "1. first\n2. second", "![a figure](figures/a.png)", "```python\na = 1\n\nb =\\\n2\n```", "> a\n> quotation",
-    "$$\na = b\n$$", "+ one\n+ two", "<div>\na\n</div>", "[a]: b\n[c]: d", "A title\n=======", "a  \nb",
-)  # fmt: skip
+    "# A title of one line",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "    dpjax table bns-multi",
+    "- a point\n  goes on",
+    "1. first\n2. second",
+    "![a figure](figures/a.png)",
+    "```python\na = 1\n\nb =\\\n2\n```",
+    "> a\n> quotation",
+    "$$\na = b\n$$",
+    "+ one\n+ two",
+    "<div>\na\n</div>",
+    "[a]: b\n[c]: d",
+    "A title\n=======",
+    "a  \nb",
+)
 
 
 def test_a_page_is_wrapped_where_it_is_prose(tmp_path):

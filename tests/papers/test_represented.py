@@ -28,13 +28,21 @@ def test_a_collision_of_two_elements_exactly():
     assert represents(one, 0.5, 1e-6, distributions=HALVES).lower == pytest.approx(1)  # the all-zero function
 
 
-@pytest.mark.parametrize("family", [
-    PointBuckets(Points(Domain(4)), 1, 2), LearnerRuns(KLN(TWO), 0.5, 4, 0.25, 2),
-    *(pytest.param(one, marks=pytest.mark.slow) for one in (
-        PointSetBuckets(PointSets(Domain(4), 2), 1, 2), PointSetBuckets(PointSets(Domain(4), 1, 2), 1, 2),
-        Whole(Thresholds(Domain(5))),
-    )),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "family",
+    [
+        PointBuckets(Points(Domain(4)), 1, 2),
+        LearnerRuns(KLN(TWO), 0.5, 4, 0.25, 2),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (
+                PointSetBuckets(PointSets(Domain(4), 2), 1, 2),
+                PointSetBuckets(PointSets(Domain(4), 1, 2), 1, 2),
+                Whole(Thresholds(Domain(5))),
+            )
+        ),
+    ],
+)
 def test_estimates_contain_what_is_exact_and_proofs_promise_no_more(family):
     """At confidence 1 - 1e-6 for all pairs."""
     for near in (0.0, 0.25, 0.5):
@@ -46,15 +54,20 @@ def test_estimates_contain_what_is_exact_and_proofs_promise_no_more(family):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("family", "failure"), [
-    (PointBuckets(Points(Domain(2**40))).for_accuracy(0.25, 0.125), 0.125),
-    pytest.param(PointSetBuckets(PointSets(Domain(2**64), 2)).for_accuracy(0.25, 0.125), 0.125, marks=pytest.mark.slow),
-    pytest.param(
-        PointSetBuckets(PointSets(Domain(8), 1, 2)).for_accuracy(0.25, 0.125), 0.125, marks=pytest.mark.slow
-    ),
-    pytest.param(LearnerRuns(KLN(TWO), 0.05, 112, 0.25), 0.125, marks=pytest.mark.slow),
-    pytest.param(LearnerRuns(KLN(TWO), 0.05, 112, 0.25, one_database=True), 0.25, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "failure"),
+    [
+        (PointBuckets(Points(Domain(2**40))).for_accuracy(0.25, 0.125), 0.125),
+        pytest.param(
+            PointSetBuckets(PointSets(Domain(2**64), 2)).for_accuracy(0.25, 0.125), 0.125, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            PointSetBuckets(PointSets(Domain(8), 1, 2)).for_accuracy(0.25, 0.125), 0.125, marks=pytest.mark.slow
+        ),
+        pytest.param(LearnerRuns(KLN(TWO), 0.05, 112, 0.25), 0.125, marks=pytest.mark.slow),
+        pytest.param(LearnerRuns(KLN(TWO), 0.05, 112, 0.25, one_database=True), 0.25, marks=pytest.mark.slow),
+    ],
+)
 def test_what_the_planners_and_the_lemmas_make_are_representations(family, failure):
     assert family.failure(0.25) <= failure
     found = represents(family, 0.25, failure, exact=False, trials=512, confidence=1 - 1e-6)
@@ -78,10 +91,13 @@ def test_words_and_bad_input():
     with pytest.raises(NotListable):
         represents(big, 0.25, 0.1, exact=True)
     for wrong in (
-        lambda: represents(big, 1.0, 0.1), lambda: represents(big, 0.1, 0.0), lambda: hard_distributions(Domain(4), 13),
+        lambda: represents(big, 1.0, 0.1),
+        lambda: represents(big, 0.1, 0.0),
+        lambda: hard_distributions(Domain(4), 13),
         lambda: represents(big, 0.1, 0.1, distributions=[[(0, 1)], [(0, 2)]]),
-        lambda: represents(big, 0.1, 0.1, distributions=[]), lambda: represents(big, 0.1, 0.1, trials=0, exact=False),
-    ):  # fmt: skip
+        lambda: represents(big, 0.1, 0.1, distributions=[]),
+        lambda: represents(big, 0.1, 0.1, trials=0, exact=False),
+    ):
         with pytest.raises(InputError):
             wrong()
     targets = np.asarray(Points(Domain(2**40)).targets(2))

@@ -129,10 +129,18 @@ def of_subsamples():
 
 
 COMPUTED = {
-    "bgs:7.1": of_7_1, "bgs:7.2": of_7_2, "bgs:8.3": of_8_3, "bgs:A.1": of_boosting, "bns:2.20": of_the_histogram,
-    "bns:3.11": of_a_dist, "bns:3.12": of_parities, "bns:4.5": of_codes, "kmms:3.4": of_set_cover,
-    "kmms:4.7": of_lines, "yan:theorem-3": of_subsamples,
-}  # fmt: skip
+    "bgs:7.1": of_7_1,
+    "bgs:7.2": of_7_2,
+    "bgs:8.3": of_8_3,
+    "bgs:A.1": of_boosting,
+    "bns:2.20": of_the_histogram,
+    "bns:3.11": of_a_dist,
+    "bns:3.12": of_parities,
+    "bns:4.5": of_codes,
+    "kmms:3.4": of_set_cover,
+    "kmms:4.7": of_lines,
+    "yan:theorem-3": of_subsamples,
+}
 
 
 def text_of(item):
@@ -252,9 +260,16 @@ def test_no_other_item_has_a_number():
     assert not {key: found for key, found in left.items() if found}
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("4352 rows", ["4352"]), ("delta is 0.363 here", ["0.363"]), ("off by 9.37e11 at", ["9.37e11"]),
-    ("alpha = 0.1 and n = 20", []), ("Lemma 3.7 with 2.20", []), ("32 x 136", ["32", "136"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("4352 rows", ["4352"]),
+        ("delta is 0.363 here", ["0.363"]),
+        ("off by 9.37e11 at", ["9.37e11"]),
+        ("alpha = 0.1 and n = 20", []),
+        ("Lemma 3.7 with 2.20", []),
+        ("32 x 136", ["32", "136"]),
+    ],
+)
 def test_what_a_number_is(text, found):
     assert NUMBER.findall(OTHERS.sub("", SETTING.sub("", text))) == found

@@ -163,12 +163,18 @@ def test_a_paper_and_all_papers(capsys):
 @pytest.mark.parametrize(
     ("key", "found"),
     [
-        ("bns:3.12", "bns:3.12"), ("BNS:Theorem 3.12", "bns:3.12"), ("bns:algorithm-2", "bns:algorithm-2"),
-        ("bns 3.11", "bns:3.11"), (" bns  Theorem 3.12", "bns:3.12"), ("bns: 3.12", "bns:3.12"),
+        ("bns:3.12", "bns:3.12"),
+        ("BNS:Theorem 3.12", "bns:3.12"),
+        ("bns:algorithm-2", "bns:algorithm-2"),
+        ("bns 3.11", "bns:3.11"),
+        (" bns  Theorem 3.12", "bns:3.12"),
+        ("bns: 3.12", "bns:3.12"),
         ("yan claim 2", "yan:claim-2"),
-        ("yan:theorem-11", "yan:theorem-11"), ("kmms:selecthalfplane", "kmms:SelectHalfplane"), ("bgs:a.1", "bgs:A.1"),
+        ("yan:theorem-11", "yan:theorem-11"),
+        ("kmms:selecthalfplane", "kmms:SelectHalfplane"),
+        ("bgs:a.1", "bgs:A.1"),
     ],
-)  # fmt: skip
+)
 def test_keys(key, found):
     assert search(key).key == found
 
@@ -176,11 +182,16 @@ def test_keys(key, found):
 @pytest.mark.parametrize(
     ("key", "near"),
     [
-        ("yan:7", "yan:theorem-7"), ("bns:3.21", "bns:3.2"), ("bns:lemma-3.12", "bns:3.12"), ("xyz:1", "kmms"),
+        ("yan:7", "yan:theorem-7"),
+        ("bns:3.21", "bns:3.2"),
+        ("bns:lemma-3.12", "bns:3.12"),
+        ("xyz:1", "kmms"),
         ("bns 3.99", "bns:3.9"),
-        ("", "yan"), ("bgs:", "dpjax theorem bgs"), ("kmms:SelectHalfplanes", "kmms:SelectHalfplane"),
+        ("", "yan"),
+        ("bgs:", "dpjax theorem bgs"),
+        ("kmms:SelectHalfplanes", "kmms:SelectHalfplane"),
     ],
-)  # fmt: skip
+)
 def test_unknown_keys_are_answered_by_near_ones(key, near, capsys):
     with pytest.raises(InputError, match=near):
         search(key)
@@ -199,16 +210,22 @@ def test_the_command_needs_no_jax(fresh):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7, Theorems 1.1, 2.23, and 3.1; Lemma 9.9.",
-         ["Algorithm 2", "Lemma 3.6", "Lemma 3.7", "Theorem 1.1", "Theorem 2.23", "Theorem 3.1"]),
-        ("Bun, Nissim and Stemmer, \"Simultaneous ...\", Theorem 2.16(1). Theorem 9.9 is another.", ["Theorem 2.16"]),
+        (
+            "Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7, Theorems 1.1, 2.23, and 3.1; Lemma 9.9.",
+            ["Algorithm 2", "Lemma 3.6", "Lemma 3.7", "Theorem 1.1", "Theorem 2.23", "Theorem 3.1"],
+        ),
+        ('Bun, Nissim and Stemmer, "Simultaneous ...", Theorem 2.16(1). Theorem 9.9 is another.', ["Theorem 2.16"]),
         ("Bun, Nissim, Stemmer, Vadhan 2015, Theorem 9.9.", []),
         ("Yan 2025, Claims 2 to 5 and Corollary 2.", ["Claim 2", "Claim 3", "Claim 4", "Claim 5", "Corollary 2"]),
-        ("Bun, Gaboardi, Sivakumar 2021, Definitions 2.10 to 2.12, Claim A.2, Appendix A (Others 2019, Lemma 9.9).",
-         ["Definition 2.10", "Definition 2.11", "Definition 2.12", "Claim A.2", "Appendix A"]),
-        ("Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is ours.",
-         ["Section 4", "Algorithm SelectHalfplane"]),
+        (
+            "Bun, Gaboardi, Sivakumar 2021, Definitions 2.10 to 2.12, Claim A.2, Appendix A (Others 2019, Lemma 9.9).",
+            ["Definition 2.10", "Definition 2.11", "Definition 2.12", "Claim A.2", "Appendix A"],
+        ),
+        (
+            "Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is ours.",
+            ["Section 4", "Algorithm SelectHalfplane"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_citations_are_read(text, found):
     assert [f"{kind} {number}" for _, kind, number in cited(text)] == found

@@ -32,10 +32,15 @@ def make_result(learners=("point", "kln-basic", "kln-optimal", "erm"), ks=(1, 4,
         for e in epsilons
     ]
     result = {
-        "title": "Four learners", "config": {"learners": list(learners), "grid": {"k": list(ks), "step": 2 ** (1 / 8)}},
-        "seed": 7, "versions": {"dpjax": "0.1.0", "jax": "0.10.2"}, "device": "cpu:cpu", "points": points,
-        "n_star": brackets, "exponents": exponents if len(ks) > 1 else [],
-    }  # fmt: skip
+        "title": "Four learners",
+        "config": {"learners": list(learners), "grid": {"k": list(ks), "step": 2 ** (1 / 8)}},
+        "seed": 7,
+        "versions": {"dpjax": "0.1.0", "jax": "0.10.2"},
+        "device": "cpu:cpu",
+        "points": points,
+        "n_star": brackets,
+        "exponents": exponents if len(ks) > 1 else [],
+    }
     return json.loads(json.dumps(result))
 
 

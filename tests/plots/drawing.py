@@ -25,8 +25,13 @@ def axes_titles(figure):
 
 def texts(figure):
     """All that can be read in a figure."""
-    ticks = [tick for part in figure.subfigs for axes in part.axes for axis in (axes.xaxis, axes.yaxis)
-             for tick in axis.get_major_ticks()]  # fmt: skip
+    ticks = [
+        tick
+        for part in figure.subfigs
+        for axes in part.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+    ]
     unseen = {label for tick in ticks for label in (tick.label1, tick.label2) if not _is_seen(tick, label)}
     written = [t for t in figure.findobj(matplotlib.text.Text) if t.get_text().strip() and t.get_visible()]
     return [t for t in written if t not in unseen]

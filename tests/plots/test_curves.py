@@ -54,9 +54,12 @@ def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path)
         "assert read() == before\n"
     )
     subprocess.run(
-        [sys.executable, "-c", source, tmp_path / "there"], input=json.dumps(small), text=True, check=True,
+        [sys.executable, "-c", source, tmp_path / "there"],
+        input=json.dumps(small),
+        text=True,
+        check=True,
         env=os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": "5", "SOURCE_DATE_EPOCH": "0"},
-    )  # fmt: skip
+    )
     for path in plot_curve(small, tmp_path / "here", panels=["k"]):
         assert path.read_bytes() == path.with_stem("there").read_bytes()
 
@@ -164,20 +167,31 @@ def cases(all_of, *short):
 
 
 LEARNERS = [
-    ("point",), ("point", "kln-basic", "erm", "other"),
+    ("point",),
+    ("point", "kln-basic", "erm", "other"),
     tuple(f"learner {name} with a long name, $k^{{0.{i}}}$" for i, name in enumerate("ABCDEFGHIJKL")),
-]  # fmt: skip
+]
 FEW, MANY = ((1, 4, 16), (0.5, 1.0)), ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0))
 GRIDS = [FEW, MANY, ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)), ((1, 10_000), (0.001, 0.002))]
 HOW = [
-    {"width": "column"}, {"width": "column", "font": "serif", "size": 10}, {"width": "page"}, {"width": "screen"},
-    {"width": 2.5, "font": "serif"}, {"width": 5.3, "size": 14}, {"width": 16, "size": 16, "title": "T " * 90},
-]  # fmt: skip
+    {"width": "column"},
+    {"width": "column", "font": "serif", "size": 10},
+    {"width": "page"},
+    {"width": "screen"},
+    {"width": 2.5, "font": "serif"},
+    {"width": 5.3, "size": 14},
+    {"width": 16, "size": 16, "title": "T " * 90},
+]
 SHOWN = [  # each width, size and font once, many learners and values at the narrow and the wide end
-    (LEARNERS[1], FEW, HOW[0]), (LEARNERS[2], MANY, HOW[0]), (LEARNERS[1], MANY, HOW[1]), (LEARNERS[2], FEW, HOW[2]),
-    (LEARNERS[2], MANY, HOW[3]), (LEARNERS[0], GRIDS[5], HOW[4]), (LEARNERS[1], GRIDS[2], HOW[5]),
+    (LEARNERS[1], FEW, HOW[0]),
+    (LEARNERS[2], MANY, HOW[0]),
+    (LEARNERS[1], MANY, HOW[1]),
+    (LEARNERS[2], FEW, HOW[2]),
+    (LEARNERS[2], MANY, HOW[3]),
+    (LEARNERS[0], GRIDS[5], HOW[4]),
+    (LEARNERS[1], GRIDS[2], HOW[5]),
     (LEARNERS[0], GRIDS[3], HOW[6]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("learners", "grid", "how"), cases([LEARNERS, GRIDS, HOW], *SHOWN))
@@ -261,10 +275,21 @@ def _twice(result):
 
 
 CHANGES = [
-    _no_brackets, _no_points, _without("n_low"), _without("n_high"), _without("n_low", "n_high"), _without("theorem"),
-    _without("n_low", "n_high", "theorem"), _mixed, _equal_ends, _bare, _odd_names, _unfitted, _no_trials,
+    _no_brackets,
+    _no_points,
+    _without("n_low"),
+    _without("n_high"),
+    _without("n_low", "n_high"),
+    _without("theorem"),
+    _without("n_low", "n_high", "theorem"),
+    _mixed,
+    _equal_ends,
+    _bare,
+    _odd_names,
+    _unfitted,
+    _no_trials,
     _twice,
-]  # fmt: skip
+]
 
 
 ONE, FOUR = ((4,), (1.0,)), ((1, 4), (0.5, 1.0))
@@ -275,9 +300,10 @@ OF_FOUR = _no_brackets, _no_points, _mixed, _odd_names, _unfitted, _twice
     ("change", "grid"),
     cases(
         [CHANGES, [ONE, FOUR, ((4,), (0.5, 1.0)), ((1, 4), (1.0,))]],
-        *[(change, ONE) for change in CHANGES], *[(change, FOUR) for change in OF_FOUR],
+        *[(change, ONE) for change in CHANGES],
+        *[(change, FOUR) for change in OF_FOUR],
     ),
-)  # fmt: skip
+)
 def test_partial_results(change, grid, make):
     ks, epsilons = grid
     result = make(("point", "erm"), ks, epsilons)

@@ -14,11 +14,17 @@ from dpjax.plots.files import FORMATS, _pdf_string, house_style, render
 
 ABOUT = {
     "config": {
-        "text": 'a ( b ) ) \\ " é <&> ]]> \n \x7f endobj /Keywords (x)', "float": 2 ** (1 / 8), "tiny": 1e-300,
-        "whole": 1, "real": 1.0, "none": None, "list": [True, -0.5, []],
+        "text": 'a ( b ) ) \\ " é <&> ]]> \n \x7f endobj /Keywords (x)',
+        "float": 2 ** (1 / 8),
+        "tiny": 1e-300,
+        "whole": 1,
+        "real": 1.0,
+        "none": None,
+        "list": [True, -0.5, []],
     },
-    "seed": 2**70, "versions": {"dpjax": "0.1.0"},
-}  # fmt: skip
+    "seed": 2**70,
+    "versions": {"dpjax": "0.1.0"},
+}
 
 
 def rendered(format, about=ABOUT):
@@ -50,9 +56,17 @@ def test_software_is_named_and_there_is_no_date():
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"no figure", b"<svg/>", b"\x89PNG\r\n", b"%PDF-1.4\n", b"%PDF-1.4\n1 0 obj\n<< >>\nendobj\n/Info 1 0 R",
-     b"%PDF-1.4\n1 0 obj\n<< /Keywords (open", b"%PDF-1.4\n1 0 obj\n<< /Keywords ([1]) >>\nendobj\n/Info 1 0 R"],
-)  # fmt: skip
+    [
+        b"",
+        b"no figure",
+        b"<svg/>",
+        b"\x89PNG\r\n",
+        b"%PDF-1.4\n",
+        b"%PDF-1.4\n1 0 obj\n<< >>\nendobj\n/Info 1 0 R",
+        b"%PDF-1.4\n1 0 obj\n<< /Keywords (open",
+        b"%PDF-1.4\n1 0 obj\n<< /Keywords ([1]) >>\nendobj\n/Info 1 0 R",
+    ],
+)
 def test_a_file_without_metadata_is_refused(data, tmp_path):
     path = tmp_path / "figure.pdf"
     path.write_bytes(data)
@@ -67,9 +81,14 @@ def test_a_missing_file_is_refused(tmp_path):
 
 def test_pdf_strings():
     cases = {
-        rb"plain)": b"plain", rb"a\(b\)\\)": b"a(b)\\", rb"a(b(c))d)": b"a(b(c))d", rb"\101\7z\n)": b"A\x07z\n",
-        b"a\\\nb)": b"ab", b")": b"", b"\\q)": b"q",
-    }  # fmt: skip
+        rb"plain)": b"plain",
+        rb"a\(b\)\\)": b"a(b)\\",
+        rb"a(b(c))d)": b"a(b(c))d",
+        rb"\101\7z\n)": b"A\x07z\n",
+        b"a\\\nb)": b"ab",
+        b")": b"",
+        b"\\q)": b"q",
+    }
     for source, value in cases.items():
         assert _pdf_string(source + b" /Next (x)", 0) == (value, len(source))
 

@@ -91,10 +91,16 @@ def test_a_figure_has_the_width_that_is_asked_for(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["one.png"]
 
 
-@pytest.mark.parametrize("line", [
-    Line("short", "rsc", (1, 2), (1,)), Line("negative", "rsc", (1, 2), (-1, 1)), Line("empty", "rsc", (), ()),
-    Line("nan", "rsc", (1.0,), (float("nan"),)), Line("kind", "rsc", (1,), (1,), kind="guess"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        Line("short", "rsc", (1, 2), (1,)),
+        Line("negative", "rsc", (1, 2), (-1, 1)),
+        Line("empty", "rsc", (), ()),
+        Line("nan", "rsc", (1.0,), (float("nan"),)),
+        Line("kind", "rsc", (1,), (1,), kind="guess"),
+    ],
+)
 def test_lines_that_make_no_sense_are_refused(line, tmp_path):
     with pytest.raises(InputError):
         plot_lines([Panel("", "x", "y", [line])], tmp_path / "none", {}, "")

@@ -20,8 +20,9 @@ pytestmark = pytest.mark.filterwarnings("error")
 def test_what_is_asked_for_is_drawn_and_only_that(result):
     figure = drawn(result, panels=["slack", "k"], epsilon=[0.5], k=[1, 16], lines=["erm", "point"], width="column")
     assert axes_titles(figure) == [
-        r"slack of the theorems, $\varepsilon = 0.5$", rf"{N_STAR} against $k$, $\varepsilon = 0.5$"
-    ]  # fmt: skip
+        r"slack of the theorems, $\varepsilon = 0.5$",
+        rf"{N_STAR} against $k$, $\varepsilon = 0.5$",
+    ]
     assert [t.get_text() for t in texts(figure)][:2] == ["erm", "point"]
     (only,) = all_axes(drawn(result, panels=["curves"], epsilon=[1.0], k=[4]))
     assert only.get_title() == r"$k = 4$, $\varepsilon = 1$"
@@ -111,19 +112,54 @@ def test_png_files_have_their_pixels(small, tmp_path):
             assert image.width == pixels
 
 
-@pytest.mark.parametrize("how", [
-    {"width": "collumn"}, {"width": 1}, {"width": True}, {"width": float("nan")}, {"font": "No such"}, {"font": 3},
-    {"size": 3}, {"size": 20, "width": "column"}, {"size": "8"}, {"dark": 1}, {"dpi": 10}, {"dpi": 99.5}, {"lines": []},
-    {"lines": "point"}, {"lines": ["pont"]}, {"lines": ["erm", "erm"]}, {"panels": ["curve"]}, {"panels": "k"},
-    {"panels": []}, {"k": [3]}, {"k": [1.0]}, {"epsilon": [0.7]}, {"epsilon": [-1]}, {"scale": {"n": "cubic"}},
-    {"scale": {"success": "log"}}, {"scale": ["n"]}, {"limits": {"m": (1, 2)}}, {"limits": {"n": (2, 1)}},
-    {"limits": {"n": (0, 10)}}, {"limits": {"n": 3}}, {"limits": {"n": ("1", 2)}}, {"title": 3}, {"caption": "no"},
-    {"styles": {"pont": {}}}, {"styles": {"point": {"colour": "red"}}}, {"styles": {"point": {"color": "rad"}}},
-    {"styles": {"point": {"marker": "+"}}}, {"styles": {"point": {"dashes": [1]}}},
-    {"styles": {"point": {"label": ""}}}, {"styles": ["point"]}, {"style": {}},
-    {"lines": ["point"], "styles": {"erm": {"color": "red"}}},
-    {"panels": ["slack"]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"width": "collumn"},
+        {"width": 1},
+        {"width": True},
+        {"width": float("nan")},
+        {"font": "No such"},
+        {"font": 3},
+        {"size": 3},
+        {"size": 20, "width": "column"},
+        {"size": "8"},
+        {"dark": 1},
+        {"dpi": 10},
+        {"dpi": 99.5},
+        {"lines": []},
+        {"lines": "point"},
+        {"lines": ["pont"]},
+        {"lines": ["erm", "erm"]},
+        {"panels": ["curve"]},
+        {"panels": "k"},
+        {"panels": []},
+        {"k": [3]},
+        {"k": [1.0]},
+        {"epsilon": [0.7]},
+        {"epsilon": [-1]},
+        {"scale": {"n": "cubic"}},
+        {"scale": {"success": "log"}},
+        {"scale": ["n"]},
+        {"limits": {"m": (1, 2)}},
+        {"limits": {"n": (2, 1)}},
+        {"limits": {"n": (0, 10)}},
+        {"limits": {"n": 3}},
+        {"limits": {"n": ("1", 2)}},
+        {"title": 3},
+        {"caption": "no"},
+        {"styles": {"pont": {}}},
+        {"styles": {"point": {"colour": "red"}}},
+        {"styles": {"point": {"color": "rad"}}},
+        {"styles": {"point": {"marker": "+"}}},
+        {"styles": {"point": {"dashes": [1]}}},
+        {"styles": {"point": {"label": ""}}},
+        {"styles": ["point"]},
+        {"style": {}},
+        {"lines": ["point"], "styles": {"erm": {"color": "red"}}},
+        {"panels": ["slack"]},
+    ],
+)
 def test_wrong_options_are_refused_before_anything_is_drawn(how, small, tmp_path):
     for bracket in small["n_star"]:
         bracket["theorem"] = None

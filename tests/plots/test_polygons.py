@@ -17,9 +17,16 @@ from dpjax.plots.polygons import _across, _draw, plot_polygon
 
 @pytest.mark.parametrize(
     ("line", "ends"),
-    [((1, 0, 3), {(3, 0), (3, 10)}), ((0, -2, -8), {(0, 4), (10, 4)}), ((1, 1, 10), {(0, 10), (10, 0)}),
-     ((1, -1, 5), {(5, 0), (10, 5)}), ((1, 1, 30), set()), ((1, 1, 0), set()), ((2, 1, 30), {(10, 10)})],
-)  # fmt: skip
+    [
+        ((1, 0, 3), {(3, 0), (3, 10)}),
+        ((0, -2, -8), {(0, 4), (10, 4)}),
+        ((1, 1, 10), {(0, 10), (10, 0)}),
+        ((1, -1, 5), {(5, 0), (10, 5)}),
+        ((1, 1, 30), set()),
+        ((1, 1, 0), set()),
+        ((2, 1, 30), {(10, 10)}),
+    ],
+)
 def test_lines_across_the_square(line, ends):
     found = _across(*line, 10)
     assert set(found) == (ends if len(ends) == 2 else set())
@@ -57,8 +64,9 @@ def drawn(learned, sample, truth=None, box=(0.0, 0.0, 100.0, 100.0)):
 
 def test_triangles_of_a_union_are_numbered_and_empty_ones_left_out(key):
     concepts = Unions(100, 3)
-    words = concepts.of_polygons([[(10, 10), (60, 10), (10, 60)], [(100, 90), (100, 91), (99, 90)], [(50, 50), (90, 50),
-                                                                                             (90, 90)]])  # fmt: skip
+    words = concepts.of_polygons(
+        [[(10, 10), (60, 10), (10, 60)], [(100, 90), (100, 91), (99, 90)], [(50, 50), (90, 50), (90, 90)]]
+    )
     learned = concepts, Hypothesis.of(jnp.asarray(words)[None])
     sample = labelled(*learned, UniformPlane(100), key, 50, 50)
     hole = shapely.box(20, 20, 80, 80).difference(shapely.box(40, 40, 60, 60))

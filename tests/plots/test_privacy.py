@@ -10,8 +10,14 @@ from dpjax.plots.page import Page
 @pytest.mark.parametrize(("delta", "label"), [(0.0, "0"), (1e-20, "1e-20"), (0.25, None)])
 def test_the_claim_is_within_the_figure(delta, label):
     """At the lower edge, with its delta in words, if a logarithmic axis cannot show that; also right of the curve."""
-    report = {"target": "t", "calibration": "corrected", "verdict": "consistent", "confidence": 1.0,
-              "claim": {"epsilon": 3.0, "delta": delta}, "curve": [[0.0, 0.4], [1.0, 0.1], [2.0, 0.0]]}  # fmt: skip
+    report = {
+        "target": "t",
+        "calibration": "corrected",
+        "verdict": "consistent",
+        "confidence": 1.0,
+        "claim": {"epsilon": 3.0, "delta": delta},
+        "curve": [[0.0, 0.4], [1.0, 0.1], [2.0, 0.0]],
+    }
     page = Page.of()
     with house_style(page):
         (axes,) = [axes for part in privacy._figure(report, page).subfigs for axes in part.axes if axes.lines]

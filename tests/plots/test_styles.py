@@ -85,11 +85,19 @@ def test_what_is_given_to_one_line_is_not_taken_by_another():
     assert styles(["a"], {"a": {"dashes": [4, 2], "color": "tab:blue"}})["a"].dashes == (0, (4.0, 2.0))
 
 
-@pytest.mark.parametrize(("given", "name"), [
-    ({"b": {}}, "styles"), ({"a": {"width": 1}}, r"styles\['a'\]"), ({"a": {"color": "none"}}, r"styles\['a'\].color"),
-    ({"a": {"marker": "x"}}, r"styles\['a'\].marker"), ({"a": {"dashes": [1, -1]}}, r"styles\['a'\].dashes"),
-    ({"a": {"dashes": "wavy"}}, r"styles\['a'\].dashes"), ({"a": {"label": 3}}, r"styles\['a'\].label"), (3, "styles"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"b": {}}, "styles"),
+        ({"a": {"width": 1}}, r"styles\['a'\]"),
+        ({"a": {"color": "none"}}, r"styles\['a'\].color"),
+        ({"a": {"marker": "x"}}, r"styles\['a'\].marker"),
+        ({"a": {"dashes": [1, -1]}}, r"styles\['a'\].dashes"),
+        ({"a": {"dashes": "wavy"}}, r"styles\['a'\].dashes"),
+        ({"a": {"label": 3}}, r"styles\['a'\].label"),
+        (3, "styles"),
+    ],
+)
 def test_styles_that_make_no_sense_are_refused(given, name):
     with pytest.raises(InputError, match=f"^{name}:"):
         styles(["a"], given)

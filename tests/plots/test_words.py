@@ -20,12 +20,22 @@ def test_numbers_are_short():
     assert {value: number(value) for value in expected} == expected
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("plain_name {", "plain_name {"), ("over $2^{32}$", "over $2^{32}$"), ("costs $5", r"costs \$5"),
-    ("cost $5 & $6", r"cost \$5 & \$6"), ("$5-$6", r"\$5-\$6"), ("$x$ and $y$", "$x$ and $y$"), ("$k$", "$k$"),
-    ("_KLN $a_{b$ 50%", r"_KLN \$a_{b\$ 50%"), (r"$\frac$ and", r"\$\frac\$ and"),
-    (r"$\alpha$ for \$5", r"$\alpha$ for \$5"), ("a $ b $ c $", r"a \$ b \$ c \$"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain_name {", "plain_name {"),
+        ("over $2^{32}$", "over $2^{32}$"),
+        ("costs $5", r"costs \$5"),
+        ("cost $5 & $6", r"cost \$5 & \$6"),
+        ("$5-$6", r"\$5-\$6"),
+        ("$x$ and $y$", "$x$ and $y$"),
+        ("$k$", "$k$"),
+        ("_KLN $a_{b$ 50%", r"_KLN \$a_{b\$ 50%"),
+        (r"$\frac$ and", r"\$\frac\$ and"),
+        (r"$\alpha$ for \$5", r"$\alpha$ for \$5"),
+        ("a $ b $ c $", r"a \$ b \$ c \$"),
+    ],
+)
 def test_what_is_no_mathematics_stands_as_it_is(text, shown):
     assert typeset(text) == shown
     with house_style():

@@ -14,11 +14,27 @@ SEARCH = {"n_min": 16, "n_max": 8192, "gamma": 0.0, "confidence": 0.95, "steps_p
 def make_study(learners=("point", "kln-basic"), ks=(1, 4), epsilons=(0.5, 1.0), **changes):
     """A result with everything that `run.run` writes."""
     data = make_result(learners, ks, epsilons)
-    built = {name: {"by_k": {str(k): {"use": "Independent", "fields": {"k": k, "learner": {"use": "KLN", "fields": {
-        "concepts": POINTS}}}} for k in ks}} for name in learners}  # fmt: skip
+    built = {
+        name: {
+            "by_k": {
+                str(k): {
+                    "use": "Independent",
+                    "fields": {"k": k, "learner": {"use": "KLN", "fields": {"concepts": POINTS}}},
+                }
+                for k in ks
+            }
+        }
+        for name in learners
+    }
     task = {"concepts": POINTS, "targets": {"array": "<u4", "shape": [4, 2], "data": "x"}, "noise": 0.0}
-    data["config"] = {"title": data["title"], "seed": data["seed"], "task": task, "learners": built,
-                      "sweep": SWEEP | {"k": list(ks), "epsilon": list(epsilons)}, "search": SEARCH}  # fmt: skip
+    data["config"] = {
+        "title": data["title"],
+        "seed": data["seed"],
+        "task": task,
+        "learners": built,
+        "sweep": SWEEP | {"k": list(ks), "epsilon": list(epsilons)},
+        "search": SEARCH,
+    }
     for place, row in enumerate(data["points"]):
         row |= {"cell": f"{place:064x}", "errors": {"0.5": 0.125, "0.9": 0.25}}
     for place, row in enumerate(data["n_star"]):
@@ -32,12 +48,21 @@ def make_study(learners=("point", "kln-basic"), ks=(1, 4), epsilons=(0.5, 1.0), 
 def make_claim(target="laplace", verdict="consistent with the claim", **changes):
     """A report as `dpjax.audit.Report.to_dict` gives it."""
     return {
-        "target": target, "calibration": "corrected", "method": "exact", "evidence": "all vectors of length 3",
-        "claim": {"epsilon": 1.0, "delta": 0.0, "relation": "replace-one"}, "epsilon_found": 0.75, "delta_found": 0.0,
-        "confidence": 1.0, "witness": {"database": [0, 1], "neighbor": [0, 2]}, "verdict": verdict,
-        "curve": [[0.0, 0.5], [0.5, 0.125], [1.0, 0.0]], "outcomes": 7, "seconds": 1.5,
+        "target": target,
+        "calibration": "corrected",
+        "method": "exact",
+        "evidence": "all vectors of length 3",
+        "claim": {"epsilon": 1.0, "delta": 0.0, "relation": "replace-one"},
+        "epsilon_found": 0.75,
+        "delta_found": 0.0,
+        "confidence": 1.0,
+        "witness": {"database": [0, 1], "neighbor": [0, 2]},
+        "verdict": verdict,
+        "curve": [[0.0, 0.5], [0.5, 0.125], [1.0, 0.0]],
+        "outcomes": 7,
+        "seconds": 1.5,
         "versions": {"dpjax": "0.1.0", "jax": "0.10.2"},
-    } | changes  # fmt: skip
+    } | changes
 
 
 def make_audit(*claims, **changes):

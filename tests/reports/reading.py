@@ -20,8 +20,9 @@ class Page(HTMLParser):
         self.wrong += [f"open: {name}" for name in self._open]
         ids = [own["id"] for _, own in self.tags if "id" in own]
         self.wrong += [f"id twice: {name}" for name in {one for one in ids if ids.count(one) > 1}]
-        self.wrong += [f"no target: {own['href']}" for _, own in self.tags
-                       if own.get("href", "#")[1:] not in {"", *ids}]  # fmt: skip
+        self.wrong += [
+            f"no target: {own['href']}" for _, own in self.tags if own.get("href", "#")[1:] not in {"", *ids}
+        ]
 
     @property
     def text(self):

@@ -20,8 +20,11 @@ def read(data):
 
 
 def test_refuted_rows_stand_out():
-    claims = [make_claim(), make_claim("stability", "VIOLATED", calibration="printed", epsilon_found=None),
-              make_claim("constant", VACUOUS, curve=[])]  # fmt: skip
+    claims = [
+        make_claim(),
+        make_claim("stability", "VIOLATED", calibration="printed", epsilon_found=None),
+        make_claim("constant", VACUOUS, curve=[]),
+    ]
     page = read(make_audit(*claims, left=2, asked={"target": None, "epsilon": 1.0, "trials": 100, "seed": 0}))
     assert "Claims: 3; consistent 1, refuted 1, vacuous 1" in page.text
     assert "Refuted claims: 1 (stability (printed))." in page.text and "not audited yet: 2" in page.text

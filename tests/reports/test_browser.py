@@ -36,9 +36,18 @@ def pages():
 
 
 def browse(tmp_path, *flags):
-    words = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--enable-logging=stderr", "--v=0", f"--user-data-dir={tmp_path / 'profile'}",
-             "--virtual-time-budget=5000", *flags]  # fmt: skip
+    words = [
+        CHROMIUM,
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--enable-logging=stderr",
+        "--v=0",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--virtual-time-budget=5000",
+        *flags,
+    ]
     found = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
     assert not [line for line in found.stderr.splitlines() if "CONSOLE" in line]
     return found.stdout

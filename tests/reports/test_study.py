@@ -17,9 +17,16 @@ from tests.reports.conftest import POINTS, make_study
 from tests.reports.reading import Page
 
 FAILURE = {
-    "learner": "point", "k": 4, "epsilon": 1.0, "delta": 1e-6, "alpha": 0.2, "beta": 0.1, "n": None,
-    "error": "ValueError: no <b>rows</b>", "traceback": 'File "mine.py", line 3\n    x = y < z & "w"\n',
-}  # fmt: skip
+    "learner": "point",
+    "k": 4,
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "alpha": 0.2,
+    "beta": 0.1,
+    "n": None,
+    "error": "ValueError: no <b>rows</b>",
+    "traceback": 'File "mine.py", line 3\n    x = y < z & "w"\n',
+}
 EVIL = "<script>alert('1')</script> & \"x\" --> ]]> $\\alpha$ {{7}}"
 
 
@@ -36,11 +43,21 @@ def page(study):
 
 def test_everything_that_was_measured_is_there(page, study):
     for words in (
-        "Four learners", "What was asked", "How many examples n", "at most alpha = 0.2", "from 16 to 8192",
-        "Points(domain=Domain(size=2**32))", "Independent(k=k, learner=KLN(", "packing, somewhere", "jax.random.key(7)",
-        "version 0.10.2", "cpu:cpu", "dpjax curve study.toml --out results", "c" * 64,
+        "Four learners",
+        "What was asked",
+        "How many examples n",
+        "at most alpha = 0.2",
+        "from 16 to 8192",
+        "Points(domain=Domain(size=2**32))",
+        "Independent(k=k, learner=KLN(",
+        "packing, somewhere",
+        "jax.random.key(7)",
+        "version 0.10.2",
+        "cpu:cpu",
+        "dpjax curve study.toml --out results",
+        "c" * 64,
         "dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n ",
-    ):  # fmt: skip
+    ):
         assert words in page.text, words
     star, point = study["n_star"][0], study["points"][3]
     assert f"point 1 0.5 {star['n_low']} {star['n_high']} {star['theorem']}" in page.text
@@ -130,9 +147,10 @@ def test_a_search_that_found_nothing():
     assert not page.named("figure") and "was found to be too small" in page.text
 
 
-@pytest.mark.parametrize("broken", [
-    {"points": [{}]}, {"points": 3}, {"n_star": ["a"]}, {"n_star": [{"learner": "a", "k": 1}]}, {"exponents": [[]]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "broken",
+    [{"points": [{}]}, {"points": 3}, {"n_star": ["a"]}, {"n_star": [{"learner": "a", "k": 1}]}, {"exponents": [[]]}],
+)
 def test_rows_that_no_study_writes_are_refused(study, broken):
     with pytest.raises(InputError, match="result"):
         study_page(study | broken)
@@ -158,10 +176,13 @@ def test_the_commands_are_those_of_the_command_line():
 
 def test_a_configuration_in_toml():
     config = {
-        "title": None, "seed": 3, "task": {"concepts": POINTS, "noise": 1e-06, "targets": None},
+        "title": None,
+        "seed": 3,
+        "task": {"concepts": POINTS, "noise": 1e-06, "targets": None},
         "learners": {'a "b" \\ \x7f\n': {"by_k": {"1": {"use": "KLN", "fields": {"on": True, "all": [[1, 2.5], []]}}}}},
-        "empty": {}, "sweep": {"n": "search"},
-    }  # fmt: skip
+        "empty": {},
+        "sweep": {"n": "search"},
+    }
     assert as_toml(config) is None  # a value that TOML has no word for
     config["task"].pop("targets")
     found = tomllib.loads(as_toml(config))

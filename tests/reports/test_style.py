@@ -6,8 +6,16 @@ import pytest
 
 from dpjax.reports.style import variables
 
-TEXTS = [("ink", "paper"), ("grey", "paper"), ("link", "paper"), ("bad", "paper"), ("ink", "shade"), ("ink", "wash"),
-         ("bad", "wash"), ("ink", "notice")]  # fmt: skip
+TEXTS = [
+    ("ink", "paper"),
+    ("grey", "paper"),
+    ("link", "paper"),
+    ("bad", "paper"),
+    ("ink", "shade"),
+    ("ink", "wash"),
+    ("bad", "wash"),
+    ("ink", "notice"),
+]
 
 
 def luminance(color):

@@ -100,8 +100,11 @@ def test_sizes_by_hand_and_refusals():
     assert "MWEM" in str(refused.value) and BLR(wide, 3).databases(3) == 45760
     with pytest.raises(InputError, match=r"about 2\*\*"):
         BLR(Finite.of(np.ones((1, 4096))), 10_000)  # a number too long to print
-    for wrong in (lambda: BLR(wide, 0), lambda: BLR(wide, 2).sample_size(Privacy(0.0), Accuracy(0.1, 0.1)),
-                  lambda: BLR(wide, 2).sample_size(Privacy(1.0), Accuracy(1.0, 0.1))):  # fmt: skip
+    for wrong in (
+        lambda: BLR(wide, 0),
+        lambda: BLR(wide, 2).sample_size(Privacy(0.0), Accuracy(0.1, 0.1)),
+        lambda: BLR(wide, 2).sample_size(Privacy(1.0), Accuracy(1.0, 0.1)),
+    ):
         with pytest.raises(InputError):
             wrong()
 
@@ -181,8 +184,12 @@ def test_the_error_against_its_definition():
         rows, points, weights = generator.integers(0, 5, 9), generator.integers(0, 5, 6), generator.integers(0, 9, 6)
         weights[0] += not weights.any()
         made = Sanitized.of(jnp.asarray(points[:, None], jnp.uint32), jnp.asarray(weights, jnp.int32))
-        want = max(
-            abs(Fraction(int(weights[q[points]].sum()), int(weights.sum())) - Fraction(int(q[rows[:n]].sum()), n))
-            for q in table
-        ) if n else 0  # fmt: skip
+        want = (
+            max(
+                abs(Fraction(int(weights[q[points]].sum()), int(weights.sum())) - Fraction(int(q[rows[:n]].sum()), n))
+                for q in table
+            )
+            if n
+            else 0
+        )
         assert error(Finite.of(table), made, rows[:, None].astype(np.uint32), np.arange(9) < n) == want

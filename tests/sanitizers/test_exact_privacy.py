@@ -12,14 +12,7 @@ from dpjax.audit.enumeration.outcomes import exact_table
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers import (
-    Hierarchy,
-    IndependentQuantiles,
-    JointQuantiles,
-    RankBlocks,
-    RecursiveQuantiles,
-    Slices,
-)
+from dpjax.sanitizers import Hierarchy, IndependentQuantiles, JointQuantiles, RankBlocks, RecursiveQuantiles, Slices
 from dpjax.sanitizers.quantiles import numbered
 
 EPSILON, DELTA = 2.0, 1e-6

@@ -83,10 +83,14 @@ def test_points_in_the_order_drawn_would_give_a_row_away():
 def by_sums(begun, target, rate):
     size = len(begun)
     with np.errstate(divide="ignore"):
-        return np.array([
-            np.logaddexp.reduce([begun[i + d] - rate * max(d - target, 0) for d in range(1, size - i)], initial=-np.inf)
-            for i in range(size)
-        ])  # fmt: skip
+        return np.array(
+            [
+                np.logaddexp.reduce(
+                    [begun[i + d] - rate * max(d - target, 0) for d in range(1, size - i)], initial=-np.inf
+                )
+                for i in range(size)
+            ]
+        )
 
 
 def test_moves_are_sums_of_positive_terms_over_any_range_of_weights():

@@ -111,17 +111,21 @@ def test_sizes_by_hand_and_refusals():
     with pytest.raises(InputError, match="made for the class"):
         MWEM(Finite.of(np.ones((1, 2**14 + 1))), 3)
     few, plan = Finite.of(thresholds(4)), MWEM(Finite.of(thresholds(4)), 3)
-    for wrong in (lambda: MWEM(few, 0), lambda: MWEM(few, 2**16 + 1),
-                  lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.1)),
-                  lambda: plan.plan(Privacy(0.0), ACCURACY),
-                  lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.0))):  # fmt: skip
+    for wrong in (
+        lambda: MWEM(few, 0),
+        lambda: MWEM(few, 2**16 + 1),
+        lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.1)),
+        lambda: plan.plan(Privacy(0.0), ACCURACY),
+        lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.0)),
+    ):
         with pytest.raises(InputError):
             wrong()
     with pytest.raises(InputError, match=r"at most .* rows"):
         jax.eval_shape(
             lambda x, m: plan.sanitize(jax.random.key(0), x, m, plan.plan(PRIVACY, ACCURACY)),
-            jax.ShapeDtypeStruct((2**23, 1), jnp.uint32), jax.ShapeDtypeStruct((2**23,), bool),
-        )  # fmt: skip
+            jax.ShapeDtypeStruct((2**23, 1), jnp.uint32),
+            jax.ShapeDtypeStruct((2**23,), bool),
+        )
 
 
 @pytest.mark.slow

@@ -110,10 +110,11 @@ def test_sizes_by_hand_and_refusals():
     with pytest.raises(InputError, match="plan the sanitizer for this alpha"):
         PointCounts(Domain(9), 10, 5).sample_size(PRIVACY, Accuracy(0.2, 0.05))
     for wrong in (
-        lambda: PointCounts(Domain(9), 0, 1), lambda: PointCounts(Domain(9), 1, 0),
+        lambda: PointCounts(Domain(9), 0, 1),
+        lambda: PointCounts(Domain(9), 1, 0),
         lambda: PointCounts(Domain(9), 9, 9).sample_size(Privacy(1.0, 0.0), Accuracy(0.5, 0.1)),
         lambda: PointCounts(Domain(9), 9, 9).plan(Privacy(1.0, 0.0), Accuracy(0.5, 0.1)),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError):
             wrong()
 

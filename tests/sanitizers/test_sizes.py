@@ -30,8 +30,13 @@ ACCURACY = Accuracy(0.3, BETA)
 @pytest.mark.parametrize("parts", [1, 2, 10, 300])
 def test_every_guarantee_spends_the_budget(parts, epsilon, delta):
     levels = min(parts, 14)
-    sanitizers = [RankBlocks(8, blocks=parts), IndependentQuantiles(8, count=parts), Hierarchy(8, levels=levels),
-                  RecursiveQuantiles(8, levels=levels), JointQuantiles(8, count=min(parts, 256))]  # fmt: skip
+    sanitizers = [
+        RankBlocks(8, blocks=parts),
+        IndependentQuantiles(8, count=parts),
+        Hierarchy(8, levels=levels),
+        RecursiveQuantiles(8, levels=levels),
+        JointQuantiles(8, count=min(parts, 256)),
+    ]
     if delta > 0:
         sanitizers += [Slices(8, count=parts)]
     for sanitizer in sanitizers:
@@ -66,10 +71,16 @@ def test_proved_rows_at_the_reference():
     assert found["blocks"] == pytest.approx(40 / part * (32 * math.log(2) + math.log(10 / BETA)), abs=10)
 
 
-@pytest.mark.parametrize(("alpha", "bits", "kind"), [
-    (0.3, 16, IndependentQuantiles), (0.1, 32, Hierarchy), (0.01, 32, Hierarchy), (0.6, 16, IndependentQuantiles),
-    (0.2, 1024, RankBlocks),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("alpha", "bits", "kind"),
+    [
+        (0.3, 16, IndependentQuantiles),
+        (0.1, 32, Hierarchy),
+        (0.01, 32, Hierarchy),
+        (0.6, 16, IndependentQuantiles),
+        (0.2, 1024, RankBlocks),
+    ],
+)
 def test_the_default_is_the_least_proved_number(alpha, bits, kind):
     chosen = default(alpha, bits, PRIVACY, BETA)
     assert isinstance(chosen, kind) and chosen.bits == bits
@@ -145,9 +156,9 @@ def test_unseen_points_have_no_jumps_in_n():
         assert np.all(found <= np.arange(100, 400)) and np.all(turn[found[2:] < np.arange(102, 400)] < 0.1)
 
 
-@pytest.mark.parametrize("kind", [
-    RankBlocks, Slices, Hierarchy, IndependentQuantiles, RecursiveQuantiles, JointQuantiles,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind", [RankBlocks, Slices, Hierarchy, IndependentQuantiles, RecursiveQuantiles, JointQuantiles]
+)
 def test_more_is_asked_for_smaller_alpha_and_beta(kind):
     rows = [
         kind(32).sample_size(PRIVACY, Accuracy(alpha, beta)) for alpha, beta in ((0.4, 0.2), (0.2, 0.2), (0.2, 0.01))
@@ -155,10 +166,17 @@ def test_more_is_asked_for_smaller_alpha_and_beta(kind):
     assert rows[0] < rows[1] < rows[2]
 
 
-@pytest.mark.parametrize("sanitizer", [
-    RankBlocks(32, blocks=3), Slices(32, count=3), Hierarchy(32, levels=1), IndependentQuantiles(32, count=2),
-    RecursiveQuantiles(32, levels=1), JointQuantiles(32, count=2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sanitizer",
+    [
+        RankBlocks(32, blocks=3),
+        Slices(32, count=3),
+        Hierarchy(32, levels=1),
+        IndependentQuantiles(32, count=2),
+        RecursiveQuantiles(32, levels=1),
+        JointQuantiles(32, count=2),
+    ],
+)
 def test_structure_too_small_for_an_accuracy_is_planned_and_not_proved(sanitizer):
     sanitizer.plan(PRIVACY, Accuracy(0.01, 0.2))
     with pytest.raises(InputError, match="alpha"):
@@ -168,10 +186,16 @@ def test_structure_too_small_for_an_accuracy_is_planned_and_not_proved(sanitizer
 def test_equal_by_value_and_refusals():
     assert Hierarchy(32, levels=3) == Hierarchy(32, levels=3)
     assert hash(Hierarchy(32, levels=3)) != hash(Hierarchy(32, levels=4))
-    for wrong in (lambda: Hierarchy(8, levels=0), lambda: Slices(8, count=2).plan(Privacy(1.0, 0.0), ACCURACY),
-                  lambda: default(0.0, 8, PRIVACY), lambda: IndependentQuantiles(8, count=0),
-                  lambda: RecursiveQuantiles(8, levels=2, ties=40), lambda: JointQuantiles(8, count=257),
-                  lambda: RankBlocks(8, median="rsc"), lambda: RankBlocks(8, median="recprefix", domain_size=9),
-                  lambda: RankBlocks(64, median="recprefix").plan(Privacy(1.0, 0.0), ACCURACY)):  # fmt: skip
+    for wrong in (
+        lambda: Hierarchy(8, levels=0),
+        lambda: Slices(8, count=2).plan(Privacy(1.0, 0.0), ACCURACY),
+        lambda: default(0.0, 8, PRIVACY),
+        lambda: IndependentQuantiles(8, count=0),
+        lambda: RecursiveQuantiles(8, levels=2, ties=40),
+        lambda: JointQuantiles(8, count=257),
+        lambda: RankBlocks(8, median="rsc"),
+        lambda: RankBlocks(8, median="recprefix", domain_size=9),
+        lambda: RankBlocks(64, median="recprefix").plan(Privacy(1.0, 0.0), ACCURACY),
+    ):
         with pytest.raises(InputError):
             wrong()

@@ -19,12 +19,19 @@ def answer(claims):
     ]
     rows = []
     for number, claimed in enumerate([*claims, None]):
-        rows.append({
-            "title": f"pure: points {number}, in log2 |X|", "privacy": "pure", "claim": "log |C|", "axis": "log2 |X|",
-            "claimed": 1 if claimed is None else claimed, "source": "Theorem 3.1", "learner": "Independent(KLN)",
-            "points": points,
-            "fit": None if claimed is None else multi_table.fit(replace(row, claimed=claimed), points, 0.0125),
-        })  # fmt: skip
+        rows.append(
+            {
+                "title": f"pure: points {number}, in log2 |X|",
+                "privacy": "pure",
+                "claim": "log |C|",
+                "axis": "log2 |X|",
+                "claimed": 1 if claimed is None else claimed,
+                "source": "Theorem 3.1",
+                "learner": "Independent(KLN)",
+                "points": points,
+                "fit": None if claimed is None else multi_table.fit(replace(row, claimed=claimed), points, 0.0125),
+            }
+        )
     return {"table": "bns-multi", "rows": rows, "left": 0} | about({"confidence": 0.95}, 0)
 
 
@@ -57,8 +64,9 @@ def test_the_page_says_what_parts_of_the_budget_explain(scripts, tmp_path):
     written, part = answer((1,)), {1: 0.9, 4: 0.3, 16: 0.9, 64: 0.3}
     row = replace(
         next(row for row in multi_table.rows() if row.title == "pure: thresholds, agnostic, in k"),
-        factor=lambda k: 1.0, parts=lambda setting: (1 - part[setting.k], part[setting.k]),
-    )  # fmt: skip
+        factor=lambda k: 1.0,
+        parts=lambda setting: (1 - part[setting.k], part[setting.k]),
+    )
     points = [
         one | {"n_low": 9.6 * one["value"] / part[one["value"]], "n_high": 10.4 * one["value"] / part[one["value"]]}
         for one in written["rows"][0]["points"]

@@ -27,8 +27,14 @@ def script(scripts, runs):
 
 @pytest.fixture(scope="module")
 def tiny(runs):
-    return replace(runs.private_choices(runs.WORKLOADS[0])[0], optimizer="adam", widths=(8,), steps=20, expected=64,
-                   learning_rate=0.1)  # fmt: skip
+    return replace(
+        runs.private_choices(runs.WORKLOADS[0])[0],
+        optimizer="adam",
+        widths=(8,),
+        steps=20,
+        expected=64,
+        learning_rate=0.1,
+    )
 
 
 @pytest.mark.slow
@@ -66,9 +72,15 @@ def test_results_are_found_again_by_what_makes_them(runs, tiny, tmp_path, monkey
     again = case.result(tmp_path)
     assert again.choice == tiny and entry["seconds"] == again.seconds
     np.testing.assert_array_equal(again.errors, found.errors)
-    others = [replace(case, n=61), replace(case, seed=4), replace(case, trials=5), replace(case, method="free"),
-              replace(case, stages=(2, 1, 3)), replace(case, choices=(replace(tiny, clip=2.0),)),
-              replace(case, workload=replace(case.workload, d=2**11))]  # fmt: skip
+    others = [
+        replace(case, n=61),
+        replace(case, seed=4),
+        replace(case, trials=5),
+        replace(case, method="free"),
+        replace(case, stages=(2, 1, 3)),
+        replace(case, choices=(replace(tiny, clip=2.0),)),
+        replace(case, workload=replace(case.workload, d=2**11)),
+    ]
     assert not any(other.path(tmp_path).exists() for other in others)
     monkeypatch.setattr(runs, "_sources", lambda method: "other code")
     assert not case.path(tmp_path).exists()

@@ -19,6 +19,11 @@ def test_multi_learners_page(scripts, tmp_path):
         line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(("| generic", "| PointLearner"))
     ]
     assert [(row[1], row[2]) for row in rows] == [
-        ("16", "uniform"), ("16", "zipf"), ("256", "uniform"), ("256", "zipf"), ("16", "zipf"), ("16", "zipf")
-    ]  # fmt: skip
+        ("16", "uniform"),
+        ("16", "zipf"),
+        ("256", "uniform"),
+        ("256", "zipf"),
+        ("16", "zipf"),
+        ("16", "zipf"),
+    ]
     assert all(float(row[-2]) >= 0.5 for row in rows) and "in 20 trials" in page

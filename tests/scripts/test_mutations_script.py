@@ -22,9 +22,25 @@ def test_every_mistake_has_one_place_and_tests(script, root):
 def test_every_room_of_science_has_some(script):
     rooms = {one.file.split("/")[0] for one in script.mutations()}
     assert rooms >= {
-        "accounting", "attacks", "audit", "baselines", "cli", "concepts", "core", "dimensions", "experiments", "laws",
-        "learners", "lists", "mechanisms", "plots", "sanitizers", "tables", "testing", "theory",
-    }  # fmt: skip
+        "accounting",
+        "attacks",
+        "audit",
+        "baselines",
+        "cli",
+        "concepts",
+        "core",
+        "dimensions",
+        "experiments",
+        "laws",
+        "learners",
+        "lists",
+        "mechanisms",
+        "plots",
+        "sanitizers",
+        "tables",
+        "testing",
+        "theory",
+    }
 
 
 def test_it_says_which_test_caught_a_mistake_and_which_mistake_survived(script, tmp_path, monkeypatch, capsys):
@@ -36,9 +52,10 @@ def test_it_says_which_test_caught_a_mistake_and_which_mistake_survived(script, 
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "dpjax/__init__.py").touch()
-    planted = [script.Mutation("sums.py", old, new, "test_sums.py") for old, new in (
-        ("2 * x", "3 * x"), ("return 3 * x", "return 4 * x"), ("5 * x", "6 * x")
-    )]  # fmt: skip
+    planted = [
+        script.Mutation("sums.py", old, new, "test_sums.py")
+        for old, new in (("2 * x", "3 * x"), ("return 3 * x", "return 4 * x"), ("5 * x", "6 * x"))
+    ]
     monkeypatch.setattr(script, "COPIED", ("dpjax", "tests", "pyproject.toml"))
     monkeypatch.setattr(script, "mutations", lambda: planted)
     assert script.main(root=tmp_path) == 1

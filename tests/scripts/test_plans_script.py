@@ -17,10 +17,11 @@ def plans(scripts):
 @pytest.mark.parametrize(
     ("name", "programs"),
     [
-        ("Independent(KLN, composition=basic)", 1), ("ParityLearner", 4),
+        ("Independent(KLN, composition=basic)", 1),
+        ("ParityLearner", 4),
         ("GenericLearner(Hierarchy(bits=10), composition=zcdp)", 1),
     ],
-)  # fmt: skip
+)
 def test_a_row(plans, name, programs):
     found = plans.row(name, 5, 0)
     assert found[0] == name and int(found[2]) <= programs and found[3:5] == ["0", "0"]

@@ -9,10 +9,7 @@ from dpjax.core import random
 from dpjax.laws import Categorical
 
 NAMES = ("exponential", "laplace")
-SURVIVAL = {
-    "exponential": lambda t: np.exp(-t),
-    "laplace": lambda t: np.exp(-t) / 2,
-}
+SURVIVAL = {"exponential": lambda t: np.exp(-t), "laplace": lambda t: np.exp(-t) / 2}
 
 
 def exceedances(name, thresholds, draws, block=1 << 18):

@@ -83,15 +83,23 @@ def test_boosted_stumps_from_the_command_line(rows, tmp_path, capsys):
 def test_other_classes_over_a_cube(rows, capsys):
     flags = ("--features", *NAMES, "--target", "label", "other", "--bounds", *BOUNDS, "--bits", 1, "--trials", 3)
     status, out, err = run(
-        capsys, "learn", rows[0], *flags, "--concepts", "Conjunctions", "--learner",
-        "ConjunctionLearner(literals=2, rounds=2)", "--json",
-    )  # fmt: skip
+        capsys,
+        "learn",
+        rows[0],
+        *flags,
+        "--concepts",
+        "Conjunctions",
+        "--learner",
+        "ConjunctionLearner(literals=2, rounds=2)",
+        "--json",
+    )
     assert (status, len(json.loads(out)["concepts"]) if status == 0 else err) == (0, 2)
 
 
-@pytest.mark.parametrize(("concepts", "learner", "bits"), [
-    ("Conjunctions", "ConjunctionLearner(literals=2, rounds=2)", 2), ("Parities", "ParityLearner", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("concepts", "learner", "bits"),
+    [("Conjunctions", "ConjunctionLearner(literals=2, rounds=2)", 2), ("Parities", "ParityLearner", 3)],
+)
 def test_a_class_that_is_too_large_to_list(rows, capsys, concepts, learner, bits):
     """Its learner needs no list: only the comparison without privacy is left out, and the answer says so."""
     flags = ("--features", *NAMES, "--target", "label", "--bounds", *BOUNDS, "--bits", bits, "--trials", 2)
@@ -103,10 +111,14 @@ def test_a_class_that_is_too_large_to_list(rows, capsys, concepts, learner, bits
     assert "dimension" in said
 
 
-@pytest.mark.parametrize(("flags", "message"), [
-    (("--bits", 16), "bits: expected at most 10 for 3 features"), (("--bits", 2, "--flip", "a"), "flip: expected none"),
-    (("--bits", 2, "--box", 0, 0, 1, 1), "box: expected none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--bits", 16), "bits: expected at most 10 for 3 features"),
+        (("--bits", 2, "--flip", "a"), "flip: expected none"),
+        (("--bits", 2, "--box", 0, 0, 1, 1), "box: expected none"),
+    ],
+)
 def test_bad_input(rows, capsys, flags, message):
     common = ("--features", *NAMES, "--target", "label", "--bounds", *BOUNDS, "--concepts", "Stumps")
     status, _, err = run(capsys, "learn", rows[0], *common, *flags)

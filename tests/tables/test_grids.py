@@ -113,8 +113,15 @@ def test_rules_have_the_digits_that_the_grid_needs(low, high, bits):
 
 
 def test_numbers_are_written_in_full():
-    for value, text in ((1.7e9, "1700000000"), (20210522.25, "20210522.25"), (0.1, "0.1"), (-3.0, "-3"), (0.0, "0"),
-                        (1e300, "1e+300"), (2.0**-30, "9.313225746154785e-10")):  # fmt: skip
+    for value, text in (
+        (1.7e9, "1700000000"),
+        (20210522.25, "20210522.25"),
+        (0.1, "0.1"),
+        (-3.0, "-3"),
+        (0.0, "0"),
+        (1e300, "1e+300"),
+        (2.0**-30, "9.313225746154785e-10"),
+    ):
         assert written(value) == text
     assert written(15.228271484375, 1e-4) == "15.2283" and written(1577836812.3, 3e4) == "1577840000"
     with pytest.raises(InputError, match=r"bounds 1600000000:1700000000, got 1700000001 in row 1"):

@@ -189,9 +189,11 @@ def test_other_files_are_refused(tmp_path):
         learned.load(path)
     good = Learned(ERM(Thresholds(LINE.domain)), of([18]), LINE, ("p",)).to_dict()
     models = [
-        {**good, "kind": "another"}, {key: value for key, value in good.items() if key != "hypothesis"},
-        {**good, "names": ["p", "q"]}, {**good, "placing": {"shape": False, "features": [{"name": "age"}]}},
-    ]  # fmt: skip
+        {**good, "kind": "another"},
+        {key: value for key, value in good.items() if key != "hypothesis"},
+        {**good, "names": ["p", "q"]},
+        {**good, "placing": {"shape": False, "features": [{"name": "age"}]}},
+    ]
     for text in ("", "[1]", "{}", *(json.dumps({"model": model}) for model in models)):
         path.write_text(text)
         with pytest.raises(InputError, match=r"learned\.json of `dpjax learn --out FOLDER`"):

@@ -24,9 +24,7 @@ def test_where_no_number_of_rows_is_proved():
     assert "no number of rows is proved" in said and "rounds" in said
 
 
-@pytest.mark.parametrize(
-    ("mine", "warned"), [(0.1, ""), (0.17, ""), (0.19, "hardly"), (0.2, "no"), (0.3, "no")]
-)  # fmt: skip
+@pytest.mark.parametrize(("mine", "warned"), [(0.1, ""), (0.17, ""), (0.19, "hardly"), (0.2, "no"), (0.3, "no")])
 def test_no_better_than_the_constant(mine, warned):
     means = {"private": mine, "not_private": 0.15, "constant": 0.2}
     said = warn.of_errors([{"concept": "q", **{f"error_{name}": {"mean": mean} for name, mean in means.items()}}])

@@ -13,8 +13,9 @@ from dpjax.testing import identity
 
 KINDS = {"learner": "learner", "class": "concept_class", "mechanism": "mechanism"}
 LONG = {  # tests/testing has both in short
-    "test_its_learner_passes_every_check", "test_a_learner_that_claims_too_little_is_found",
-}  # fmt: skip
+    "test_its_learner_passes_every_check",
+    "test_a_learner_that_claims_too_little_is_found",
+}
 ONE = [{part: part for part in identity.PARTS}]
 
 

@@ -26,15 +26,26 @@ def test_a_planted_fault_is_found(kind, check, words):
 
 
 OURS = [
-    Intervals(DOMAIN), dp.Thresholds(dp.Domain(2**40)), dp.Points(DOMAIN), dp.Finite.of([[0, 1, 1], [1, 0, 1]]),
-    dp.Conjunctions(5), dp.Stumps(40), dp.Parities(6), dp.ConvexPolygons(2**6, 3), dp.Unions(2**6, 2),
-]  # fmt: skip
+    Intervals(DOMAIN),
+    dp.Thresholds(dp.Domain(2**40)),
+    dp.Points(DOMAIN),
+    dp.Finite.of([[0, 1, 1], [1, 0, 1]]),
+    dp.Conjunctions(5),
+    dp.Stumps(40),
+    dp.Parities(6),
+    dp.ConvexPolygons(2**6, 3),
+    dp.Unions(2**6, 2),
+]
 QUICK = Intervals, dp.Thresholds, dp.Points, dp.Finite
 
 
-@pytest.mark.parametrize("concepts", [
-    pytest.param(one, marks=() if isinstance(one, QUICK) else pytest.mark.slow, id=type(one).__name__) for one in OURS
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "concepts",
+    [
+        pytest.param(one, marks=() if isinstance(one, QUICK) else pytest.mark.slow, id=type(one).__name__)
+        for one in OURS
+    ],
+)
 def test_ours_pass(concepts):
     testing.assert_passed(testing.check_concepts(concepts, quick=True))
 

@@ -33,10 +33,17 @@ def test_a_planted_fault_is_found(kind, check, words):
     f.require_failed(testing.check_law(kind(WEIGHTS), quick=True), check, words)
 
 
-@pytest.mark.parametrize("law", [
-    f.Coin(WEIGHTS), Categorical(WEIGHTS), DiscreteLaplace.of(jnp.int32(2), 1.5),
-    Laplace(jnp.float32(2), jnp.float32(3)), Gaussian(jnp.float32(0), jnp.float32(1)),
-], ids=lambda law: type(law).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "law",
+    [
+        f.Coin(WEIGHTS),
+        Categorical(WEIGHTS),
+        DiscreteLaplace.of(jnp.int32(2), 1.5),
+        Laplace(jnp.float32(2), jnp.float32(3)),
+        Gaussian(jnp.float32(0), jnp.float32(1)),
+    ],
+    ids=lambda law: type(law).__name__,
+)
 def test_ours_pass(law):
     findings = testing.check_law(law, quick=True)
     testing.assert_passed(findings)
@@ -64,11 +71,14 @@ def test_a_mechanism_is_audited_exactly():
     assert "exact at (1, 0): epsilon 1 found" in findings[-1].given
 
 
-@pytest.mark.parametrize(("claim", "check", "words"), [
-    (lambda e, d: randomized_response_guarantee(e), "no guarantee is exceeded", "at most the claim (1, 0)"),
-    (lambda e, d: randomized_response_guarantee(3 * e), "it claims a guarantee", "a claim of at most the budget"),
-    (lambda e, d: None, "it claims a guarantee", "a dpjax.accounting.Guarantee"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("claim", "check", "words"),
+    [
+        (lambda e, d: randomized_response_guarantee(e), "no guarantee is exceeded", "at most the claim (1, 0)"),
+        (lambda e, d: randomized_response_guarantee(3 * e), "it claims a guarantee", "a claim of at most the budget"),
+        (lambda e, d: None, "it claims a guarantee", "a dpjax.accounting.Guarantee"),
+    ],
+)
 def test_a_planted_fault_of_a_mechanism_is_found(claim, check, words):
     f.require_failed(testing.check_mechanism(response(2), claim, universe=histograms(), quick=True), check, words)
 

@@ -49,7 +49,7 @@ FAULTS = [
     (f.CallsHost, identity.it_has_a_name, "cache_token"),
     (f.RunsMore, privacy.no_guarantee_is_exceeded, "at most the claim"),
     (f.Optimist, success.it_succeeds_at_its_sample_size, "success with probability 0.9"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "check", "words"), FAULTS, ids=lambda value: getattr(value, "__name__", ""))
@@ -134,12 +134,21 @@ def test_what_is_no_learner_is_refused():
 
 @pytest.mark.parametrize(
     "learner",
-    [Learner(f.CONCEPTS), *(pytest.param(one, marks=pytest.mark.slow) for one in (
-        dp.KLN(dp.Points(dp.Domain(2**40))), dp.Independent(dp.KLN(dp.Thresholds(dp.Domain(64))), 2, "zcdp"),
-        dp.PointLearner(dp.Points(dp.Domain(2**40))), dp.ParityLearner(dp.Parities(40), 3, 20),
-        dp.ConjunctionLearner(dp.Conjunctions(4), 2),
-    ))], ids=lambda one: type(one).__name__,
-)  # fmt: skip
+    [
+        Learner(f.CONCEPTS),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (
+                dp.KLN(dp.Points(dp.Domain(2**40))),
+                dp.Independent(dp.KLN(dp.Thresholds(dp.Domain(64))), 2, "zcdp"),
+                dp.PointLearner(dp.Points(dp.Domain(2**40))),
+                dp.ParityLearner(dp.Parities(40), 3, 20),
+                dp.ConjunctionLearner(dp.Conjunctions(4), 2),
+            )
+        ),
+    ],
+    ids=lambda one: type(one).__name__,
+)
 def test_sound_learners_pass_the_whole_suite(learner, monkeypatch):
     one = [{part: part for part in identity.PARTS}]
     monkeypatch.setattr(identity, "in_fresh_processes", lambda sent: [one, one])

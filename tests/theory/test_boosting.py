@@ -11,9 +11,10 @@ from dpjax.evidence.boosting import PICKS, wrong_rows
 from dpjax.theory import boosting
 
 
-@pytest.mark.parametrize(("kappa", "gamma", "expected"), [
-    (0.1, 1 / 6, 42), (0.05, 1 / 6, 54), (0.02, 1 / 6, 71), (1 / 30, 1 / 6, 62), (1 / 30, 1 / 4, 28), (0.1, 0.4, 8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kappa", "gamma", "expected"),
+    [(0.1, 1 / 6, 42), (0.05, 1 / 6, 54), (0.02, 1 / 6, 71), (1 / 30, 1 / 6, 62), (1 / 30, 1 / 4, 28), (0.1, 0.4, 8)],
+)
 def test_rounds(kappa, gamma, expected):
     assert boosting.rounds(kappa, gamma) == expected == math.floor(math.log(1 / kappa) / (2 * gamma**2)) + 1
     for rate in (2 * gamma, 3.9 * gamma, 7 * gamma):
@@ -47,9 +48,10 @@ def test_the_improper_case_needs_far_more_rows():
     """Compression to T m rows: millions, where finitely many hypotheses need a few ten thousand."""
     alpha, beta, turns, draws = 0.1, 0.1, 62, 134
     least = lambda log_choices, read: next(  # noqa: E731
-        n for n in (2**j for j in range(40))
+        n
+        for n in (2**j for j in range(40))
         if boosting.generalizes(n, int(alpha * n / 3), alpha, beta, log_choices(n), read)
-    )  # fmt: skip
+    )
     finite = least(lambda n: turns * math.log(33), 0)
     any_learner = least(lambda n: turns * draws * math.log(n), turns * draws)
     assert finite < 2**14 and 2**21 < any_learner <= 2**24
@@ -78,10 +80,17 @@ def test_blocks():
         assert 0.25 ** boosting.blocks(beta, 0.25) <= beta / 2
 
 
-@pytest.mark.parametrize("call", [
-    lambda: boosting.rounds(0.0, 0.1), lambda: boosting.rounds(0.1, 0.5), lambda: boosting.rounds(0.1, 0.0),
-    lambda: boosting.rounds(0.1, 0.1, 0.9), lambda: boosting.blocks(0.1, 1.0), lambda: boosting.rounds(1.0, 0.2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: boosting.rounds(0.0, 0.1),
+        lambda: boosting.rounds(0.1, 0.5),
+        lambda: boosting.rounds(0.1, 0.0),
+        lambda: boosting.rounds(0.1, 0.1, 0.9),
+        lambda: boosting.blocks(0.1, 1.0),
+        lambda: boosting.rounds(1.0, 0.2),
+    ],
+)
 def test_bad_numbers(call):
     with pytest.raises(InputError):
         call()

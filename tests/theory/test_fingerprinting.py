@@ -37,9 +37,10 @@ def least_failure(n, epsilon, delta, alpha):
     return found.fun
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "alpha"), [
-    (0.1, 0.0, 0.2), (0.5, 0.0, 0.1), (0.2, 0.02, 0.3), (1.0, 0.0, 0.05), (0.05, 1e-3, 0.5), (0.01, 0.05, 0.9),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "alpha"),
+    [(0.1, 0.0, 0.2), (0.5, 0.0, 0.1), (0.2, 0.02, 0.3), (1.0, 0.0, 0.05), (0.05, 1e-3, 0.5), (0.01, 0.05, 0.9)],
+)
 def test_no_agnostic_learner_of_one_concept_beats_the_bound(epsilon, delta, alpha):
     tried = 0
     for beta in (0.01, 0.1, 0.25, 0.4):
@@ -126,8 +127,15 @@ def test_numbers():
 
 def test_bounds_move_the_right_way():
     for bound in (fingerprinting.agnostic, lambda *numbers: fingerprinting.thresholds(*numbers, 2**32)):
-        table = np.array([[[[bound(k, e, d, a, 0.1) for k in (1, 100, 10**6)] for e in (0.2, 1.0, 3.0)]
-                           for d in (0.0, 1e-6, 0.01)] for a in (0.05, 0.3)])  # fmt: skip
+        table = np.array(
+            [
+                [
+                    [[bound(k, e, d, a, 0.1) for k in (1, 100, 10**6)] for e in (0.2, 1.0, 3.0)]
+                    for d in (0.0, 1e-6, 0.01)
+                ]
+                for a in (0.05, 0.3)
+            ]
+        )
         assert (np.diff(table, axis=3) >= 0).all() and (np.diff(table[:, 0], axis=1) <= 0).all()
         assert (np.diff(table, axis=1) <= 0).all() and (np.diff(table, axis=0) <= 0).all()
 
@@ -137,13 +145,18 @@ def test_many_concepts_under_approximate_privacy_need_what_packing_cannot_say():
     assert fingerprinting.agnostic(k, *budget, 0.1, 0.1) > 4 * packing.concepts(k, budget[0], 0.1, 0.1, budget[1])
 
 
-@pytest.mark.parametrize("wrong", [
-    lambda: fingerprinting.agnostic(0, 1.0, 0.0, 0.1, 0.1), lambda: fingerprinting.agnostic(1, 0.0, 0.0, 0.1, 0.1),
-    lambda: fingerprinting.agnostic(1, 1.0, 1.0, 0.1, 0.1), lambda: fingerprinting.agnostic(1, 1.0, 0.0, 1.0, 0.1),
-    lambda: fingerprinting.thresholds(1, 1.0, 0.0, 0.1, 0.1, 1),
-    lambda: fingerprinting.thresholds(1, 1.0, 0.0, 0.1, 1.0, 9),
-    lambda: fingerprinting.agnostic(2**63, 1.0, 0.0, 0.1, 0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: fingerprinting.agnostic(0, 1.0, 0.0, 0.1, 0.1),
+        lambda: fingerprinting.agnostic(1, 0.0, 0.0, 0.1, 0.1),
+        lambda: fingerprinting.agnostic(1, 1.0, 1.0, 0.1, 0.1),
+        lambda: fingerprinting.agnostic(1, 1.0, 0.0, 1.0, 0.1),
+        lambda: fingerprinting.thresholds(1, 1.0, 0.0, 0.1, 0.1, 1),
+        lambda: fingerprinting.thresholds(1, 1.0, 0.0, 0.1, 1.0, 9),
+        lambda: fingerprinting.agnostic(2**63, 1.0, 0.0, 0.1, 0.1),
+    ],
+)
 def test_numbers_that_are_none(wrong):
     with pytest.raises(InputError):
         wrong()

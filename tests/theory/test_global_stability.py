@@ -90,11 +90,18 @@ def test_batches_of_the_selection():
     assert irreducible.batches(15, 1.0, 1e-6, 0.05) == 205
 
 
-@pytest.mark.parametrize("wrong", [
-    lambda: stable.levels(-1, 1), lambda: stable.levels(1, 0), lambda: stable.block(0.1, 1.5),
-    lambda: stable.batches(0.1, 1.0, 0.0, 0.1), lambda: irreducible.sizes(1, 4, 3, 0.1, 0),
-    lambda: irreducible.batches(0, 1.0, 1e-6, 0.1), lambda: irreducible.batches(1, 1.0, 1e-6, np.nan),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: stable.levels(-1, 1),
+        lambda: stable.levels(1, 0),
+        lambda: stable.block(0.1, 1.5),
+        lambda: stable.batches(0.1, 1.0, 0.0, 0.1),
+        lambda: irreducible.sizes(1, 4, 3, 0.1, 0),
+        lambda: irreducible.batches(0, 1.0, 1e-6, 0.1),
+        lambda: irreducible.batches(1, 1.0, 1e-6, np.nan),
+    ],
+)
 def test_wrong_numbers(wrong):
     with pytest.raises(InputError):
         wrong()

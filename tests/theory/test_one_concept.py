@@ -13,11 +13,21 @@ from dpjax.learners import KLN, EmpiricalLearner, ImproperVC1, PointLearner, Pro
 LINE, TREE = Thresholds(Domain(1)), Tree.of_class(np.zeros((1, 4), bool))
 ACCURACY, BUDGET = Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 LEARNERS = [
-    ERM(LINE), KLN(TREE), ThresholdMedian(LINE), EmpiricalLearner(KLN(TREE)),
-    *(pytest.param(one, marks=pytest.mark.slow) for one in (
-        ERM(TREE), KLN(Finite.of(np.ones((1, 4), bool))), ImproperVC1(LINE), ImproperVC1(TREE),
-        ProperVC1(TREE))),
-]  # fmt: skip
+    ERM(LINE),
+    KLN(TREE),
+    ThresholdMedian(LINE),
+    EmpiricalLearner(KLN(TREE)),
+    *(
+        pytest.param(one, marks=pytest.mark.slow)
+        for one in (
+            ERM(TREE),
+            KLN(Finite.of(np.ones((1, 4), bool))),
+            ImproperVC1(LINE),
+            ImproperVC1(TREE),
+            ProperVC1(TREE),
+        )
+    ),
+]
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{type(one.concepts).__name__}")

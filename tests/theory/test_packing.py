@@ -67,10 +67,17 @@ def least_failure(n, k, epsilon, alpha, delta=0.0):
     return found.fun
 
 
-@pytest.mark.parametrize(("k", "epsilon", "alpha", "most", "delta"), [
-    (1, 1.0, 0.5, 8, 0.0), (1, 3.0, 0.3, 8, 0.0), (2, 2.0, 0.6, 3, 0.0), (1, 1.0, 0.5, 8, 0.01), (1, 0.5, 0.9, 7, 0.1),
-    (2, 2.0, 0.6, 3, 0.01),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("k", "epsilon", "alpha", "most", "delta"),
+    [
+        (1, 1.0, 0.5, 8, 0.0),
+        (1, 3.0, 0.3, 8, 0.0),
+        (2, 2.0, 0.6, 3, 0.0),
+        (1, 1.0, 0.5, 8, 0.01),
+        (1, 0.5, 0.9, 7, 0.1),
+        (2, 2.0, 0.6, 3, 0.01),
+    ],
+)
 def test_no_learner_beats_the_bound(k, epsilon, alpha, most, delta):
     """Where the bound says that n rows do not suffice, the best learner of all fails more often than beta."""
     failures = {n: least_failure(n, k, epsilon, alpha, delta) for n in range(1, most + 1)}
@@ -126,21 +133,33 @@ def test_limits_and_monotonicity():
     assert abs(packing.parities(64, 50, 1.0, 0.1) / (64 * 50 * math.log(2)) - 1) < 0.01
     assert packing.parities(64, 50, 1.0, 0.5) == math.ceil(3200 * math.log(2))
     assert abs(packing.proper(2**64, 1.0, 0.01, 0.3) * 2 * 0.01 / math.log(2**64) - 1) < 0.25
-    table = np.array([[[packing.concepts(k, e, a, b) for k in (1, 8, 64)] for e in (0.2, 1.0, 4.0)]
-                      for a in (0.05, 0.2) for b in (0.1, 0.4)]).reshape(2, 2, 3, 3)  # fmt: skip
+    table = np.array(
+        [
+            [[packing.concepts(k, e, a, b) for k in (1, 8, 64)] for e in (0.2, 1.0, 4.0)]
+            for a in (0.05, 0.2)
+            for b in (0.1, 0.4)
+        ]
+    ).reshape(2, 2, 3, 3)
     assert (np.diff(table, axis=3) >= 0).all() and (np.diff(table, axis=2) <= 0).all()
     assert (np.diff(table, axis=1) <= 0).all() and (np.diff(table, axis=0) <= 0).all()
     assert packing.proper(4, 1.0, 0.1, 0.9) >= 1 and packing.parities(1, 1, 9.0, 0.4) == 1
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: packing.concepts(0, 1.0, 0.1, 0.1), lambda: packing.concepts(1, 0.0, 0.1, 0.1),
-    lambda: packing.concepts(1, 1.0, 1.0, 0.1), lambda: packing.concepts(1, 1.0, 0.1, 0.0),
-    lambda: packing.proper(3, 1.0, 0.1, 0.1), lambda: packing.proper(9, 1.0, 0.5, 0.1),
-    lambda: packing.parities(0, 1, 1.0, 0.1), lambda: packing.parities(1, 0, 1.0, 0.1),
-    lambda: generic.rows([(Group(1, False, 0.0),)], 0, 1, 1.0, float, 0.1, 0.1),
-    lambda: generic.rows([(Group(1, False, 0.0),)], 1, 1, 0.0, float, 0.1, 0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: packing.concepts(0, 1.0, 0.1, 0.1),
+        lambda: packing.concepts(1, 0.0, 0.1, 0.1),
+        lambda: packing.concepts(1, 1.0, 1.0, 0.1),
+        lambda: packing.concepts(1, 1.0, 0.1, 0.0),
+        lambda: packing.proper(3, 1.0, 0.1, 0.1),
+        lambda: packing.proper(9, 1.0, 0.5, 0.1),
+        lambda: packing.parities(0, 1, 1.0, 0.1),
+        lambda: packing.parities(1, 0, 1.0, 0.1),
+        lambda: generic.rows([(Group(1, False, 0.0),)], 0, 1, 1.0, float, 0.1, 0.1),
+        lambda: generic.rows([(Group(1, False, 0.0),)], 1, 1, 0.0, float, 0.1, 0.1),
+    ],
+)
 def test_numbers_that_are_none(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -66,11 +66,17 @@ def test_the_shape_of_the_sample_size():
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: parities.full_rank(0, 1), lambda: parities.full_rank(3, -1),
-    lambda: parities.parity_learner(5, 0.0, 1e-6, 0.1), lambda: parities.parity_learner(5, 1.0, 0.0, 0.1),
-    lambda: parities.parity_learner(5, 1.0, 1e-6, 1.0), lambda: parities.parity_learner(5, 1e-6, 1e-6, 0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: parities.full_rank(0, 1),
+        lambda: parities.full_rank(3, -1),
+        lambda: parities.parity_learner(5, 0.0, 1e-6, 0.1),
+        lambda: parities.parity_learner(5, 1.0, 0.0, 0.1),
+        lambda: parities.parity_learner(5, 1.0, 1e-6, 1.0),
+        lambda: parities.parity_learner(5, 1e-6, 1e-6, 0.1),
+    ],
+)
 def test_numbers_that_are_none(attempt):
     with pytest.raises(InputError):
         attempt()

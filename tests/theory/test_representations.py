@@ -80,13 +80,21 @@ def test_runs_of_a_learner():
         assert ours * log1p(-best) <= -log(8) * (1 - 1e-6) and (ours - 1) * log1p(-best) > -log(8) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: theory.runs_on_one_element_printed(2, 1.0, 0.125), lambda: theory.runs_on_one_element_printed(50, 1.0, 0.2),
-    lambda: theory.runs_on_one_element(50, 1.0, 0.3), lambda: theory.runs_of_learner(10**6, 1.0),
-    lambda: theory.runs_of_learner(0, 1.0), lambda: theory.runs_on_one_element_printed(10**5, 1.0, 0.125),
-    lambda: theory.rows(0, 0.0, 0.0, 1.0, 0.1, 0.1), lambda: theory.rows(2, 0.0, 0.0, 0.0, 0.1, 0.1),
-    lambda: theory.hash_failure(3, 0, 1, 0.1), lambda: theory.size_by_littlestone_dimension(-1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: theory.runs_on_one_element_printed(2, 1.0, 0.125),
+        lambda: theory.runs_on_one_element_printed(50, 1.0, 0.2),
+        lambda: theory.runs_on_one_element(50, 1.0, 0.3),
+        lambda: theory.runs_of_learner(10**6, 1.0),
+        lambda: theory.runs_of_learner(0, 1.0),
+        lambda: theory.runs_on_one_element_printed(10**5, 1.0, 0.125),
+        lambda: theory.rows(0, 0.0, 0.0, 1.0, 0.1, 0.1),
+        lambda: theory.rows(2, 0.0, 0.0, 0.0, 0.1, 0.1),
+        lambda: theory.hash_failure(3, 0, 1, 0.1),
+        lambda: theory.size_by_littlestone_dimension(-1),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

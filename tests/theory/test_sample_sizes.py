@@ -44,11 +44,23 @@ def test_more_is_asked_for_more(name):
 
 
 @pytest.mark.parametrize("name", BINDINGS)
-@pytest.mark.parametrize(("epsilon", "alpha", "beta"), [
-    (0.0, 0.1, 0.1), (-1.0, 0.1, 0.1), (float("nan"), 0.1, 0.1), (float("inf"), 0.1, 0.1),
-    (1.0, 0.0, 0.1), (1.0, 1.0, 0.1), (1.0, -0.1, 0.1), (1.0, float("nan"), 0.1),
-    (1.0, 0.1, 0.0), (1.0, 0.1, 1.0), (1.0, 0.1, 2.0), (1.0, 0.1, float("nan")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epsilon", "alpha", "beta"),
+    [
+        (0.0, 0.1, 0.1),
+        (-1.0, 0.1, 0.1),
+        (float("nan"), 0.1, 0.1),
+        (float("inf"), 0.1, 0.1),
+        (1.0, 0.0, 0.1),
+        (1.0, 1.0, 0.1),
+        (1.0, -0.1, 0.1),
+        (1.0, float("nan"), 0.1),
+        (1.0, 0.1, 0.0),
+        (1.0, 0.1, 1.0),
+        (1.0, 0.1, 2.0),
+        (1.0, 0.1, float("nan")),
+    ],
+)
 def test_numbers_that_are_none(name, epsilon, alpha, beta):
     if (epsilon != 1.0 and name not in PRIVATE) or (alpha != 0.1 and name == "thresholds.median_records"):
         return  # it does not take that number
@@ -56,13 +68,21 @@ def test_numbers_that_are_none(name, epsilon, alpha, beta):
         BINDINGS[name](epsilon, alpha, beta)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: kln.realizable(0, 1.0, 0.1, 0.1), lambda: kln.realizable(1.5, 1.0, 0.1, 0.1),
-    lambda: kln.agnostic(0, 1.0, 0.1, 0.1), lambda: kln.realizable_printed(-1, 1.0, 0.1, 0.1),
-    lambda: erm.finite(0, 0.1, 0.1), lambda: thresholds.median(0, 1.0, 0.1, 0.1),
-    lambda: thresholds.median(2**64 + 1, 1.0, 0.1, 0.1), lambda: points.point_learner(1.0, 0.0, 0.1, 0.1),
-    lambda: points.point_learner(1.0, 1.0, 0.1, 0.1), lambda: points.point_learner(1.0, -1e-9, 0.1, 0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: kln.realizable(0, 1.0, 0.1, 0.1),
+        lambda: kln.realizable(1.5, 1.0, 0.1, 0.1),
+        lambda: kln.agnostic(0, 1.0, 0.1, 0.1),
+        lambda: kln.realizable_printed(-1, 1.0, 0.1, 0.1),
+        lambda: erm.finite(0, 0.1, 0.1),
+        lambda: thresholds.median(0, 1.0, 0.1, 0.1),
+        lambda: thresholds.median(2**64 + 1, 1.0, 0.1, 0.1),
+        lambda: points.point_learner(1.0, 0.0, 0.1, 0.1),
+        lambda: points.point_learner(1.0, 1.0, 0.1, 0.1),
+        lambda: points.point_learner(1.0, -1e-9, 0.1, 0.1),
+    ],
+)
 def test_sizes_and_deltas_that_are_none(attempt):
     with pytest.raises(InputError):
         attempt()
@@ -150,12 +170,14 @@ def test_point_learner_solves_its_inequalities():
 
         def holds(n, epsilon=epsilon, delta=delta, alpha=alpha, beta=beta):
             d = log(1 / delta)
-            return all((
-                binom.cdf(9 * alpha * n / 60, n, alpha) / alpha <= beta / 4,
-                0.5 + (4 / epsilon) * log(4 * n / beta) <= alpha * n / 30,
-                1 + (4 / epsilon) * d <= 7 * alpha * n / 60,
-                2 + (4 / epsilon) * (d + log(1 / beta)) <= alpha * n / 30,
-            ))  # fmt: skip
+            return all(
+                (
+                    binom.cdf(9 * alpha * n / 60, n, alpha) / alpha <= beta / 4,
+                    0.5 + (4 / epsilon) * log(4 * n / beta) <= alpha * n / 30,
+                    1 + (4 / epsilon) * d <= 7 * alpha * n / 60,
+                    2 + (4 / epsilon) * (d + log(1 / beta)) <= alpha * n / 30,
+                )
+            )
 
         assert_least(points.point_learner(epsilon, delta, alpha, beta), holds)
 
@@ -250,9 +272,10 @@ def test_kln_learns_noisy_labels_at_the_agnostic_sample_size(stats):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "concepts", [Finite.of(MATRIX), pytest.param(Points(Domain(2**20)), marks=pytest.mark.slow)],
+    "concepts",
+    [Finite.of(MATRIX), pytest.param(Points(Domain(2**20)), marks=pytest.mark.slow)],
     ids=lambda c: type(c).__name__,
-)  # fmt: skip
+)
 def test_erm_learns_at_its_sample_size(concepts, stats):
     alpha, beta = 0.1, 0.1
     learner = ERM(concepts)

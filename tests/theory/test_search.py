@@ -16,9 +16,10 @@ def test_smallest_gives_up_beyond_all_sizes():
         smallest(lambda n: False)
 
 
-@pytest.mark.parametrize(("needs", "expected"), [
-    ({5: 70, 6: 60, 7: 80}, (60, 6)), ({5: 60, 6: 60}, (60, 5)), ({5: None, 6: 9}, (9, 6)), ({5: 1, 6: 1}, (1, 5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("needs", "expected"),
+    [({5: 70, 6: 60, 7: 80}, (60, 6)), ({5: 60, 6: 60}, (60, 5)), ({5: None, 6: 9}, (9, 6)), ({5: 1, 6: 1}, (1, 5))],
+)
 def test_fewest_rows_takes_the_first_of_the_best_candidates(needs, expected):
     assert fewest_rows(needs, lambda draws, rows: needs[draws] is not None and rows >= needs[draws]) == expected
 

@@ -117,17 +117,24 @@ def test_a_larger_coefficient_needs_no_more_rows():
     assert all(one >= other for one, other in itertools.pairwise(rows))
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: theory.realizable(10, 4, 3, 0.1, 0.1, 0.1), lambda: theory.sample_errors(0.5, 4, 3, 0.1, 0.1),
-    lambda: theory.sample_errors(10, 4, 3, 0.0, 0.1), lambda: theory.sample_errors(10, 0, 3, 0.1, 0.1),
-    lambda: theory.sample_errors(10, 4, 3, 0.1, 0.1, -1.0), lambda: theory.rounds_for(0, 0.1),
-    lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 1.0), lambda: theory.realizable(10, 4, 30, 0.0, 0.1, 0.1),
-    lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 0.0, 0.0, 0.2),
-    lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 0.0, 0.0, -0.1),
-    lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 9.0, math.nan),
-    lambda: theory.sample_errors(10, 4, 30, 0.1, 0.1, 9.0, math.nan),
-    lambda: theory.realizable(10, 4, 30, 1, 0.1, 5e-324),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: theory.realizable(10, 4, 3, 0.1, 0.1, 0.1),
+        lambda: theory.sample_errors(0.5, 4, 3, 0.1, 0.1),
+        lambda: theory.sample_errors(10, 4, 3, 0.0, 0.1),
+        lambda: theory.sample_errors(10, 0, 3, 0.1, 0.1),
+        lambda: theory.sample_errors(10, 4, 3, 0.1, 0.1, -1.0),
+        lambda: theory.rounds_for(0, 0.1),
+        lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 1.0),
+        lambda: theory.realizable(10, 4, 30, 0.0, 0.1, 0.1),
+        lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 0.0, 0.0, 0.2),
+        lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 0.0, 0.0, -0.1),
+        lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 9.0, math.nan),
+        lambda: theory.sample_errors(10, 4, 30, 0.1, 0.1, 9.0, math.nan),
+        lambda: theory.realizable(10, 4, 30, 1, 0.1, 5e-324),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -58,9 +58,11 @@ def closed_coefficient(
     _check(epsilon, rounds, share)
     if share == 0:
         raise InputError(
-            "share", "a number in (0, 1): the closed form is false for exact counts", repr(share),
+            "share",
+            "a number in (0, 1): the closed form is false for exact counts",
+            repr(share),
             "give a fraction of epsilon to noisy counts, or calibrate the noise-free version by its game",
-        )  # fmt: skip
+        )
     checks.delta(delta, positive_for="the closed form")
     part = (1 - share) * epsilon
     if neighboring is Neighboring.ADD_OR_REMOVE_ONE:
@@ -78,9 +80,13 @@ def gamma_tail(delta: float) -> float:
 
 
 def zcdp_coefficient(
-    epsilon: float, delta: float, rounds: int, neighboring: Neighboring, share: float = 0.2,
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    neighboring: Neighboring,
+    share: float = 0.2,
     effect: int | Effect | None = None,
-) -> float:  # fmt: skip
+) -> float:
     """sqrt(8 (1 - share) rho / m) over `score_range`, rho = zcdp_rho(epsilon, delta). **``share`` is a part of rho.**
 
     The counts' scale is then sqrt(m / (2 share rho)); with share 0 they are exact and not published.

@@ -21,9 +21,14 @@ _TOLERANCE = 1e-6
 
 
 def set_cover_delta(
-    epsilon: float, coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float = 0.0,
+    epsilon: float,
+    coefficient: float,
+    rounds: int,
+    k: int | Effect,
+    neighboring: Neighboring,
+    scale: float = 0.0,
     published: bool = True,
-) -> float:  # fmt: skip
+) -> float:
     """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`; proof at `game_deltas`.
 
     A round draws h with density proportional to mu(h) exp(coefficient q(h)), q(h) = min{T(h) - b / k, -O(h)}: among the
@@ -55,9 +60,14 @@ def set_cover_delta(
 
 
 def set_cover_epsilon(
-    delta: float, coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float = 0.0,
+    delta: float,
+    coefficient: float,
+    rounds: int,
+    k: int | Effect,
+    neighboring: Neighboring,
+    scale: float = 0.0,
     published: bool = True,
-) -> float:  # fmt: skip
+) -> float:
     """The smallest epsilon, up to a relative 1e-6, with ``set_cover_delta(epsilon, ...) <= delta``.
 
     Args:
@@ -85,9 +95,13 @@ def _epsilon(
 
 
 def set_cover_rho(
-    coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float = 0.0,
+    coefficient: float,
+    rounds: int,
+    k: int | Effect,
+    neighboring: Neighboring,
+    scale: float = 0.0,
     published: bool = True,
-) -> float:  # fmt: skip
+) -> float:
     """The zCDP parameter of all rounds: a selection is bounded-range, the noise on a count is pure.
 
     Given a fixed or the exact count, q changes by D in an interval of length `score_range`, for q = min{T - b / k, -O}
@@ -136,10 +150,16 @@ def set_cover_guarantee(
     if scale > 0 and published:
         parts.append(Guarantee(1 / scale, 0.0, neighboring, "count of the targets left", rho=pure_rho(1 / scale)))
     return Guarantee(
-        claim, delta, neighboring, what,
+        claim,
+        delta,
+        neighboring,
+        what,
         f"covered rows are removed: the stopping game, {rounds} rounds at coefficient {coefficient:.6g}",
-        tuple(parts), rounds, set_cover_rho(*arguments), source=_SOURCE,
-    )  # fmt: skip
+        tuple(parts),
+        rounds,
+        set_cover_rho(*arguments),
+        source=_SOURCE,
+    )
 
 
 def checked_effect(k: int | Effect, published: bool) -> Effect:

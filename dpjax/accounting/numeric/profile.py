@@ -89,10 +89,11 @@ def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
         total = logsumexp(law, axis=-1) if law.ndim and law.shape[-1] else np.array(np.nan)
         if not np.all(np.abs(total) <= _MASS_TOLERANCE):
             raise InputError(
-                name, "log-probabilities whose last axis has total mass 1",
+                name,
+                "log-probabilities whose last axis has total mass 1",
                 f"shape {law.shape} with log-masses {np.array2string(total, threshold=4)}",
                 "normalize them in float64 with scipy.special.log_softmax",
-            )  # fmt: skip
+            )
         laws.append(law)
     try:
         log_p, log_q = np.broadcast_arrays(*laws)

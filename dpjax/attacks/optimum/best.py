@@ -66,10 +66,18 @@ def goal_of(concepts: Any, alpha: float, **how: Any) -> Goal:
 
 
 def optimum(
-    goal: Goal, n: int, privacy: Privacy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE, grid: int = 4,
-    distributions: Sequence[Sequence[int]] = (), rounds: int = 0, tolerance: float = 1e-3, everywhere: bool = True,
+    goal: Goal,
+    n: int,
+    privacy: Privacy,
+    *,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    grid: int = 4,
+    distributions: Sequence[Sequence[int]] = (),
+    rounds: int = 0,
+    tolerance: float = 1e-3,
+    everywhere: bool = True,
     watch: Watch = unwatched,
-) -> Optimum:  # fmt: skip
+) -> Optimum:
     """The best worst-case success of an (epsilon, delta)-private learner of ``n`` rows.
 
     Proved: ``value`` bounds the worst success of every learner that is private for all databases of n rows (of at most
@@ -108,9 +116,10 @@ def optimum(
             searches = [worst_distribution(table / TOTAL, goal, databases, target, tolerance / 4) for target in targets]
             least = max(0.0, min(search.least for search in searches))
             new = [
-                goal.case(target, search.masses) for target, search in zip(targets, searches, strict=True)
+                goal.case(target, search.masses)
+                for target, search in zip(targets, searches, strict=True)
                 if search.value < float(value) - tolerance / 2
-            ]  # fmt: skip
+            ]
         wider = _closed(goal, [*cases, *new], group)
         if not left or len(wider) == len(cases):
             break
@@ -118,9 +127,21 @@ def optimum(
     watch(rounds + 1, rounds + 1, "rounds")
     achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
     return Optimum(
-        goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate, table,
-        solution.variables, solution.constraints, len(group), time.perf_counter() - begin,
-    )  # fmt: skip
+        goal,
+        databases,
+        privacy,
+        value,
+        achieved,
+        least,
+        cases[worst],
+        tuple(cases),
+        certificate,
+        table,
+        solution.variables,
+        solution.constraints,
+        len(group),
+        time.perf_counter() - begin,
+    )
 
 
 def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring) -> Databases:
@@ -168,10 +189,12 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
     fewer = "take a smaller domain" + ", fewer columns" * (goal.k > 1) + ", or a proper learner" * (not goal.proper)
     advice = f"take n = {rows} or less" if rows else fewer
     raise InputError(
-        "n", f"a program of at most {most} privacy constraints",
+        "n",
+        f"a program of at most {most} privacy constraints",
         f"{databases.rows}: {databases.size * goal.sizes[0]} variables ({databases.size} databases of {goal.elements} "
-        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints", advice,
-    )  # fmt: skip
+        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints",
+        advice,
+    )
 
 
 def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
@@ -185,6 +208,15 @@ def _certificate(
     weights = [int(weight * _SCALE) for weight in solution.weights]
     flows = np.minimum(solution.flows, _FLOWS) * _SCALE
     return Certificate(
-        goal, databases.rows, databases.neighboring, epsilon, delta, tuple(cases), tuple(weights), databases.counts,
-        solution.pairs, flows.astype(np.int64), _SCALE,
-    )  # fmt: skip
+        goal,
+        databases.rows,
+        databases.neighboring,
+        epsilon,
+        delta,
+        tuple(cases),
+        tuple(weights),
+        databases.counts,
+        solution.pairs,
+        flows.astype(np.int64),
+        _SCALE,
+    )

@@ -130,6 +130,11 @@ class TableLearner(OfColumns):
 @lru_cache(64)
 def _solved(learner: TableLearner, epsilon: float, delta: float, alpha: float, n: int) -> Optimum:
     return optimum(
-        learner.goal(alpha), n, Privacy(epsilon, delta), neighboring=learner.neighboring, grid=learner.grid,
-        rounds=learner.rounds, everywhere=False,
-    )  # fmt: skip
+        learner.goal(alpha),
+        n,
+        Privacy(epsilon, delta),
+        neighboring=learner.neighboring,
+        grid=learner.grid,
+        rounds=learner.rounds,
+        everywhere=False,
+    )

@@ -81,9 +81,14 @@ def solve(
     pairs, flows = private.multipliers(duals[len(alike) :])
     seconds = time.perf_counter() - begin
     return Solution(
-        solution.x[place], np.array([weights[case] for case in cases]), pairs, flows, private.variables,
-        matrix.shape[0] + len(laws), seconds,
-    )  # fmt: skip
+        solution.x[place],
+        np.array([weights[case] for case in cases]),
+        pairs,
+        flows,
+        private.variables,
+        matrix.shape[0] + len(laws),
+        seconds,
+    )
 
 
 def orbits_of_cases(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[list[Case]]:
@@ -132,9 +137,15 @@ class _Common:
     """Pure privacy under REPLACE_ONE, with a variable for each hypothesis and n - 1 common rows."""
 
     def __init__(
-        self, databases: Databases, group: list[Symmetry], place: np.ndarray, rows: _Rows, variables: int,
-        factor: float, delta: float,
-    ):  # fmt: skip
+        self,
+        databases: Databases,
+        group: list[Symmetry],
+        place: np.ndarray,
+        rows: _Rows,
+        variables: int,
+        factor: float,
+        delta: float,
+    ):
         self.families, h = databases.families, place.shape[1]
         number, kinds = self.families.shape
         low, lows = _orbits(databases.without_a_row, group, _all(number, h))
@@ -159,9 +170,15 @@ class _Pairs:
     """Privacy with a constraint for each pair of neighbors, for every delta and relation."""
 
     def __init__(
-        self, databases: Databases, group: list[Symmetry], place: np.ndarray, rows: _Rows, variables: int,
-        factor: float, delta: float,
-    ):  # fmt: skip
+        self,
+        databases: Databases,
+        group: list[Symmetry],
+        place: np.ndarray,
+        rows: _Rows,
+        variables: int,
+        factor: float,
+        delta: float,
+    ):
         self.pairs, h = databases.pairs, place.shape[1]
         members = np.concatenate([np.repeat(self.pairs, h, 0), np.tile(np.arange(h), len(self.pairs))[:, None]], axis=1)
         self.row, count = _orbits(databases, group, members)

@@ -35,9 +35,13 @@ class Worst:
 
 
 def worst_distribution(
-    probabilities: np.ndarray, goal: Goal, databases: Databases, target: tuple[int, ...] | None,
-    tolerance: float = 1e-4, simplices: int = 2000,
-) -> Worst:  # fmt: skip
+    probabilities: np.ndarray,
+    goal: Goal,
+    databases: Databases,
+    target: tuple[int, ...] | None,
+    tolerance: float = 1e-4,
+    simplices: int = 2000,
+) -> Worst:
     """The worst distribution for a target (agnostic: None).
 
     probabilities: ``float64[databases, h]``, the learner. The search ends when ``value - least`` is at most

@@ -101,18 +101,33 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
     parts = [
-        f"{'; '.join(what)}: {pairs} ordered pairs of neighbors", f"{outcomes} outcome{'s' * (outcomes != 1)}",
-        "the float32 program as it runs" if as_it_runs else "", target.caveat,
-    ]  # fmt: skip
+        f"{'; '.join(what)}: {pairs} ordered pairs of neighbors",
+        f"{outcomes} outcome{'s' * (outcomes != 1)}",
+        "the float32 program as it runs" if as_it_runs else "",
+        target.caveat,
+    ]
     return Report(
-        target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, top_delta,
-        1.0, {"database": show(i), "neighbor": show(j)}, refuted,
+        target.name,
+        target.calibration,
+        claim,
+        "exact",
+        "; ".join(part for part in parts if part),
+        largest,
+        top_delta,
+        1.0,
+        {"database": show(i), "neighbor": show(j)},
+        refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
-        {"event": words(laws), "outcomes": outcomes, "laws": laws,
-         **({"constant": True} if constant else {}),
-         **{f"{extra.name}_found": extra.found for extra in further.values()}, **refutation,
-         "seconds": round(time.perf_counter() - begin, 3)},
-    )  # fmt: skip
+        {
+            "event": words(laws),
+            "outcomes": outcomes,
+            "laws": laws,
+            **({"constant": True} if constant else {}),
+            **{f"{extra.name}_found": extra.found for extra in further.values()},
+            **refutation,
+            "seconds": round(time.perf_counter() - begin, 3),
+        },
+    )
 
 
 def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: float = TOLERANCE) -> bool:

@@ -107,9 +107,11 @@ class Interpreter(ABC):
         history, wrong = found
         if wrong:
             refuse(
-                equation, "a separate key for every draw", wrong,
+                equation,
+                "a separate key for every draw",
+                wrong,
                 "split the key, before a cond: draws with one key are not independent",
-            )  # fmt: skip
+            )
         return Population(pop.at, pop.log_p, history, pop.lanes)
 
     def _step(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
@@ -195,10 +197,11 @@ class Interpreter(ABC):
             if turn == self.steps:
                 mass = np.logaddexp.reduce(pop.log_p[rows])
                 refuse(
-                    equation, f"a loop that ends within {self.steps} turns on every path",
+                    equation,
+                    f"a loop that ends within {self.steps} turns on every path",
                     f"{len(rows)} unfinished paths of log-mass {mass:.3g}",
                     "bound the loop, or declare the law that it realizes as one draw",
-                )  # fmt: skip
+                )
             test, body, state, pop = taken(test, rows), taken(body, rows), taken(state, rows), pop.take(rows)
             lanes = lanes[rows]
             entering = Population.of(pop.history, _inside(lanes if lanes.ndim > 1 else None, pop.lanes))

@@ -41,9 +41,7 @@ class Forking(Interpreter):
     width: bytes of the largest array of one row; the rows of all paths have to fit in memory.
     """
 
-    def __init__(
-        self, rows: int = _MOST_ROWS, outcomes: int = _MOST_OUTCOMES, steps: int = 1000, width: int = 8
-    ):  # fmt: skip
+    def __init__(self, rows: int = _MOST_ROWS, outcomes: int = _MOST_OUTCOMES, steps: int = 1000, width: int = 8):
         super().__init__(steps)
         self.rows, self.outcomes, self.forks = max(1, min(rows, room() // width)), outcomes, 0
         self.width = width
@@ -67,9 +65,12 @@ class Forking(Interpreter):
             at, place = np.nonzero(table > -np.inf)
             if len(at) > self.rows:
                 refuse(
-                    equation, f"at most {self.rows} paths", f"{len(at)}, {size(len(at) * self.width)}",
-                    "a smaller world, or a statistical audit", _TooMany,
-                )  # fmt: skip
+                    equation,
+                    f"at most {self.rows} paths",
+                    f"{len(at)}, {size(len(at) * self.width)}",
+                    "a smaller world, or a statistical audit",
+                    _TooMany,
+                )
             picked = [[leaf[at] for leaf in lane_of] for lane_of in picked]
             picked.append([leaf[of_row[at], place] for leaf in outcomes])
             row, log_p = row[at], log_p[at] + table[at, place]
@@ -97,13 +98,16 @@ class Forking(Interpreter):
         total = logsumexp(mass, axis=1)
         if not np.all(np.abs(total) <= MASS_TOLERANCE):
             refuse(
-                equation, "a law whose masses add up to 1",
+                equation,
+                "a law whose masses add up to 1",
                 f"{type(tree.unflatten(leaves)).__name__} of log-mass {total.min():.3g} to {total.max():.3g}",
                 mass_advice(
-                    tree.unflatten(leaves), float(np.abs(total).max()),
+                    tree.unflatten(leaves),
+                    float(np.abs(total).max()),
                     "check its support: it lists each possible outcome once, with its mass",
-                ), InputError,
-            )  # fmt: skip
+                ),
+                InputError,
+            )
         return [np.asarray(leaf)[:rows] for leaf in jax.tree.leaves(outcomes)], mass
 
 
@@ -127,23 +131,31 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
         refuse(equation, "draws from subclasses of dpjax.laws.Law", type(law).__name__, advice, InputError)
     if (atoms := law.support(limit)) is None:
         refuse(
-            equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
+            equation,
+            f"draws from laws with a support of at most {limit} outcomes",
+            type(law).__name__,
             "a smaller world, a law with few outcomes, or a statistical audit",
-        )  # fmt: skip
+        )
     if not isinstance(atoms, Support):
         refuse(
-            equation, f"a support of {type(law).__name__} that is a dpjax.laws.Support, or None", type(atoms).__name__,
-            "return dpjax.laws.Support(outcomes, log_mass)", InputError,
-        )  # fmt: skip
+            equation,
+            f"a support of {type(law).__name__} that is a dpjax.laws.Support, or None",
+            type(atoms).__name__,
+            "return dpjax.laws.Support(outcomes, log_mass)",
+            InputError,
+        )
     sample = getattr(law, equation.params["method"])
     tree: Any = jax.tree.structure(jax.eval_shape(sample, jax.eval_shape(lambda: keys.root(0))))
     shapes = [(atoms.log_mass.shape + aval.shape, aval.dtype) for aval in equation.params["jaxpr"].out_avals]
     drawn, listed = tree.unflatten(shapes), jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), atoms.outcomes)
     if str(drawn) != str(listed):
         refuse(
-            equation, f"a support of {type(law).__name__} whose outcomes are what its sampler returns, {drawn}",
-            str(listed), "list them in the sampler's types, shapes and tree", InputError,
-        )  # fmt: skip
+            equation,
+            f"a support of {type(law).__name__} whose outcomes are what its sampler returns, {drawn}",
+            str(listed),
+            "list them in the sampler's types, shapes and tree",
+            InputError,
+        )
     return atoms.outcomes, atoms.log_mass
 
 
@@ -178,9 +190,11 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     total = logsumexp(table, axis=1)
     if not np.all(np.abs(total) <= MASS_TOLERANCE):
         raise NotListable(
-            "target", "outcomes that add up to probability 1", f"total log-mass {total.min():.3g} to {total.max():.3g}",
+            "target",
+            "outcomes that add up to probability 1",
+            f"total log-mass {total.min():.3g} to {total.max():.3g}",
             "values outside the universe have positive probability: audit it statistically",
-        )  # fmt: skip
+        )
     return table, distinct
 
 
@@ -237,10 +251,11 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
         narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
         _traced(run, databases, like, plan, narrow, False)  # raises if the float64 plan is not the cause
         raise InputError(
-            "target", "a program that computes in the types of its plan, which are float64 in an exact audit",
+            "target",
+            "a program that computes in the types of its plan, which are float64 in an exact audit",
             str(error).partition("\n")[0],
             "do not cast to float32 (dtypes follow from the plan's leaves), or audit with as_it_runs=True",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _in_chunks(

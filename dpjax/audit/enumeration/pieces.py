@@ -15,19 +15,24 @@ from dpjax.core.lowered import lowered
 
 DRAW, ASKED = "dpjax_draw", "dpjax_asked"
 _CALLS = {
-    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "checkpoint": "jaxpr",
-    "remat2": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call",
-}  # fmt: skip
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vmap_call": "call",
+}
 _LOOPS = frozenset({"cond", "scan", "while"})
 _DERIVES = frozenset({"random_split", "random_fold_in"})
-_RANDOM = frozenset({
-    "random_bits", "random_unwrap", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32",
-})  # fmt: skip
+_RANDOM = frozenset(
+    {"random_bits", "random_unwrap", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32"}
+)
 _OWN_KEYS = frozenset({"random_seed", "random_wrap"})
 _ONE_KEY = "keys derived from the one that the program is given"
-_HOST = frozenset({
-    "pure_callback", "io_callback", "debug_callback", "debug_print", "ffi_call", "infeed", "outfeed",
-})  # fmt: skip
+_HOST = frozenset({"pure_callback", "io_callback", "debug_callback", "debug_print", "ffi_call", "infeed", "outfeed"})
 
 
 class NotListable(InputError):
@@ -229,10 +234,12 @@ def _check(equation: Any) -> None:
         name = part.primitive.name
         if name in _RANDOM:
             raise NotListable(
-                f"{name}{where}", "finite laws only, which an exact audit lists", "random bits of another law",
+                f"{name}{where}",
+                "finite laws only, which an exact audit lists",
+                "random bits of another law",
                 "that is no fault of the code: audit it by a test, or declare the law that it samples, a class with "
                 "log_prob, support and a sample marked @drawn",
-            )  # fmt: skip
+            )
         if name in _OWN_KEYS:
             raise NotListable(f"{name}{where}", _ONE_KEY, "another key", "split the given key")
         if name in _HOST:

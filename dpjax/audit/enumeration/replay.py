@@ -115,10 +115,19 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
     (ratio, what, questions), pair = max(changes, key=lambda entry: entry[0][0])
     evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s), not their noise; at most, {what}"
     return Report(
-        target.name, target.calibration, claim, "replay", evidence, claim.epsilon * ratio, claim.delta, 1.0,
-        pair.witness(), ratio > 1 + _SLACK, [],
+        target.name,
+        target.calibration,
+        claim,
+        "replay",
+        evidence,
+        claim.epsilon * ratio,
+        claim.delta,
+        1.0,
+        pair.witness(),
+        ratio > 1 + _SLACK,
+        [],
         {"ratio": ratio, "seed": seed, "seconds": round(time.perf_counter() - begin, 2)},
-    )  # fmt: skip
+    )
 
 
 def difference(target: Target, pair: Pair, plan: Any, seed: int) -> tuple[float, str, int]:
@@ -151,8 +160,10 @@ def _pieces(one: np.ndarray, other: np.ndarray) -> float:
     worst = 0.0
     width = (one.shape[-1] - 2) // 2  # limbs per element
     for left, right in zip(one.reshape(-1, *one.shape[-2:]), other.reshape(-1, *other.shape[-2:]), strict=True):
-        sides = [[(_element(row[:width]), _element(row[width:-2]), int(row[-2])) for row in side if row[-1]]
-                 for side in (left, right)]  # fmt: skip
+        sides = [
+            [(_element(row[:width]), _element(row[width:-2]), int(row[-2])) for row in side if row[-1]]
+            for side in (left, right)
+        ]
         ends = {end for side in sides for first, last, _ in side for end in (first, last)}
         scores = [{end: _score(side, end) for end in ends} for side in sides]
         changed = [end for end in ends if scores[0][end] != scores[1][end]]
@@ -175,10 +186,13 @@ def _after_sorting(norm: Callable[[np.ndarray, np.ndarray], float]) -> Callable[
 
 
 _MOVED = {
-    "largest": _largest, "sum": _sum, "sorted": _after_sorting(_largest), "sorted sum": _after_sorting(_sum),
+    "largest": _largest,
+    "sum": _sum,
+    "sorted": _after_sorting(_largest),
+    "sorted sum": _after_sorting(_sum),
     "euclidean": lambda first, second: float(np.linalg.norm(first.astype(np.float64) - second.astype(np.float64))),
     "pieces": _pieces,
-}  # fmt: skip
+}
 
 
 def traces(run: Callable, key: Any, first: Any, second: Any, plan: Any) -> tuple[Trace, Trace]:

@@ -91,9 +91,11 @@ class _Parts:
                 self.names += numbered(name, array.shape)
         else:
             raise InputError(
-                "function", "a number, a word, or an array, list, dictionary or table of these",
-                f"{type(value).__module__}.{type(value).__name__}", "return the part of it that is published",
-            )  # fmt: skip
+                "function",
+                "a number, a word, or an array, list, dictionary or table of these",
+                f"{type(value).__module__}.{type(value).__name__}",
+                "return the part of it that is published",
+            )
 
     def _word(self, name: str, word: str) -> None:
         self.form.append(f"{name}: word")

@@ -126,8 +126,16 @@ def by_numbers(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = N
     shift = np.zeros(count, np.float32) if shift is None else shift
     scale = np.ones(count, np.float32) if scale is None else scale
     none = jnp.asarray(np.zeros(0, np.uint32)), jnp.asarray(np.zeros(0, np.float32))
-    return Event(*none, jnp.asarray(weights), jnp.asarray(shift), jnp.asarray(scale), jnp.float32(0), jnp.bool_(False),
-                 jnp.zeros((0, count), jnp.float32), kind)  # fmt: skip
+    return Event(
+        *none,
+        jnp.asarray(weights),
+        jnp.asarray(shift),
+        jnp.asarray(scale),
+        jnp.float32(0),
+        jnp.bool_(False),
+        jnp.zeros((0, count), jnp.float32),
+        kind,
+    )
 
 
 def in_one(members: Sequence[np.ndarray]) -> np.ndarray:

@@ -40,11 +40,14 @@ def of_samples(events: Sequence[Event], naming: Naming, sides: tuple[Features, F
     if event.kind == "coordinate":
         shift, axis = float(naming.center[event.coordinate]), naming.names[event.coordinate]
     return {
-        "axis": axis, "outcomes": (edges + shift).tolist(),
-        **{name: (np.histogram(part, edges)[0] / len(part)).tolist()
-           for name, part in zip(("first", "second"), scores, strict=True)},
+        "axis": axis,
+        "outcomes": (edges + shift).tolist(),
+        **{
+            name: (np.histogram(part, edges)[0] / len(part)).tolist()
+            for name, part in zip(("first", "second"), scores, strict=True)
+        },
         "inside": inside.tolist(),
-    }  # fmt: skip
+    }
 
 
 def swapped(laws: dict[str, Any], swap: bool) -> dict[str, Any]:

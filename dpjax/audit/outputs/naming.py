@@ -38,14 +38,18 @@ class Naming:
     @staticmethod
     def of(output: Any, bitwise: bool = False) -> "Naming":
         """Of a pytree of arrays or their shapes, whose numbers are not centered; see `events.features`."""
-        leaves = [("output" + jax.tree_util.keystr(path), leaf)
-                  for path, leaf in jax.tree_util.tree_flatten_with_path(output)[0]]  # fmt: skip
+        leaves = [
+            ("output" + jax.tree_util.keystr(path), leaf)
+            for path, leaf in jax.tree_util.tree_flatten_with_path(output)[0]
+        ]
         names = [name for path, leaf in leaves for name in numbered(path, leaf.shape)]
         if bitwise:
             names += [
-                LOW_BITS + name for path, leaf in leaves if leaf.dtype == np.float32
+                LOW_BITS + name
+                for path, leaf in leaves
+                if leaf.dtype == np.float32
                 for name in numbered(path, leaf.shape)
-            ]  # fmt: skip
+            ]
         return Naming(names[:MOST_NUMBERS], np.zeros(MOST_NUMBERS))
 
     def number(self, which: int, value: float) -> str:

@@ -82,9 +82,14 @@ def _coins(key: jax.Array, trials: int) -> tuple[int, int]:
 
 
 def answered(
-    asked: Sequence[Posed], limits: Sequence[Limits], trained: Marks | None, tiles: Iterator[list[Marks]], tile: int,
-    claim: Guarantee, level: float,
-) -> list[tuple[Result, int]]:  # fmt: skip
+    asked: Sequence[Posed],
+    limits: Sequence[Limits],
+    trained: Marks | None,
+    tiles: Iterator[list[Marks]],
+    tile: int,
+    claim: Guarantee,
+    level: float,
+) -> list[tuple[Result, int]]:
     """The results of questions on one pair, and the number of their trials a side.
 
     limits: of each question. trained: marks of the training runs for the stated question. tiles: marks of fresh runs,

@@ -86,8 +86,10 @@ class KnownEvent(Known):
     def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
         """See `Known`: 1 in the event; 0 outside, and for an exception of the audited code."""
         try:
-            return np.array([not isinstance(output, Raised) and self._truth(np.asarray(self.event(output)))
-                             for output in outputs], np.float32)  # fmt: skip
+            return np.array(
+                [not isinstance(output, Raised) and self._truth(np.asarray(self.event(output))) for output in outputs],
+                np.float32,
+            )
         except InputError:
             raise
         except checks.RAISED as error:  # user code may raise anything

@@ -32,9 +32,18 @@ _EXAMPLES = 4  # runs on each database, from which code on the host is known to 
 
 
 def _traced(
-    key: Array, data: Any, both: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int,
+    key: Array,
+    data: Any,
+    both: Any,
+    first: Array,
+    plan: Any,
+    *,
+    run: Any,
+    bitwise: bool,
+    batch: int,
+    count: int,
     known: Known | None,
-) -> Features:  # fmt: skip
+) -> Features:
     """Features of ``count`` trials from index ``first`` on. both: the databases that ``known`` compares."""
 
     def one(trial: Array) -> Features:
@@ -67,16 +76,28 @@ class Machine:
     """
 
     def __init__(
-        self, target: Target, privacy: Privacy, seed: int, trials: int, training: int, bitwise: bool, purpose: str,
+        self,
+        target: Target,
+        privacy: Privacy,
+        seed: int,
+        trials: int,
+        training: int,
+        bitwise: bool,
+        purpose: str,
         work: Work,
-    ):  # fmt: skip
+    ):
         self.target, self.root, self.purpose, self.work = target, keys.root(seed), purpose, work
         self.tile = -(-trials // -(-trials // _TILE))  # fewest tiles, with few surplus trials
         at_once = target.at_once * (1 if jax.local_devices()[0].platform == "cpu" else _ON_DEVICES)
         self.training, batch = training, min(at_once, training)
         self.chunk = -(-min(training, _TILE) // batch) * batch  # whole batches: another size would need another program
-        self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk,
-                                    "known": target.known}  # fmt: skip
+        self.how: dict[str, Any] = {
+            "run": target.run,
+            "bitwise": bitwise,
+            "batch": batch,
+            "count": self.chunk,
+            "known": target.known,
+        }
         self.plan = target.plan(privacy) if target.host else jax.tree.map(jnp.asarray, target.plan(privacy))
         self.namings: dict[int, Naming] = {}
         self.encodings: dict[int, Encoding] = {}
@@ -165,7 +186,7 @@ class Machine:
 
     def _chunks(
         self, program: Any, key: Array, data: Any, both: Any, first: int, stop: int, number: int
-    ) -> Iterator[Features]:  # fmt: skip
+    ) -> Iterator[Features]:
         for at in range(first, stop, self.chunk):
             if self.target.host:
                 yield self._on_host(key, data, both, at, min(stop, at + self.chunk), self.encodings[number])
@@ -232,9 +253,11 @@ class Machine:
             shapes.append(_call(jax.eval_shape, run, key, data))
         if str(shapes[0]) != str(shapes[1]):
             raise InputError(
-                "target", "outputs of one shape on all databases", " and ".join(map(str, shapes)),
+                "target",
+                "outputs of one shape on all databases",
+                " and ".join(map(str, shapes)),
                 "pad the output: its shape would distinguish the databases",
-            )  # fmt: skip
+            )
         return Naming.of(shapes[0], self.how["bitwise"])
 
     def _check_repeats(self, seen: Features, key: Array, data: Any, both: Any) -> None:
@@ -248,10 +271,13 @@ class Machine:
             program = _program if same else anew
         if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count, 0).code):
             raise InputError(
-                "target", "a pure function: the same randomness, the same output", "two different outputs",
-                "draw all randomness from the seed or generator that it takes" if self.target.host
+                "target",
+                "a pure function: the same randomness, the same output",
+                "two different outputs",
+                "draw all randomness from the seed or generator that it takes"
+                if self.target.host
                 else "draw all randomness from the key",
-            )  # fmt: skip
+            )
 
 
 def repeats(target: Target, training: int) -> int:
@@ -270,9 +296,11 @@ def _called(host: Callable[..., Sequence[Any]], words: np.ndarray, data: Any, pl
     outputs = _call(host, words, copy, plan)
     if not all(map(same_bytes, jax.tree.leaves(copy), jax.tree.leaves(data))):
         raise InputError(
-            "target", "a host function that leaves its database as it is", "one that changes it",
+            "target",
+            "a host function that leaves its database as it is",
+            "one that changes it",
             "let each trial work on a copy of its own",
-        )  # fmt: skip
+        )
     return outputs
 
 
@@ -283,6 +311,8 @@ def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
         raise
     except checks.RAISED as error:  # user code may raise anything
         raise InputError(
-            "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
+            "target",
+            "a jittable function (key, database, plan) -> arrays",
+            f"{type(error).__name__}: {error}",
             "run it once by hand under jax.jit; a host function needs an adapter",
-        ) from error  # fmt: skip
+        ) from error

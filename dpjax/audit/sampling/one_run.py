@@ -31,9 +31,14 @@ _MOST = 40.0  # largest mu that can be certified
 
 
 def one_run(
-    inside: ArrayLike, outside: ArrayLike, claim: Guarantee, *, gaussian: bool = False, confidence: float = 0.95,
+    inside: ArrayLike,
+    outside: ArrayLike,
+    claim: Guarantee,
+    *,
+    gaussian: bool = False,
+    confidence: float = 0.95,
     name: str = "one run",
-) -> Report:  # fmt: skip
+) -> Report:
     """Certifies a lower bound on epsilon from the scores of included and of excluded canaries.
 
     A fifth of each chooses the threshold, the rest tests it once.
@@ -67,16 +72,28 @@ def one_run(
     else:
         epsilon = float(epsilon_lower(x, n, y, m, claim.delta, significance=level))
     details |= {
-        "successes": [x, y], "trials": [n, m], "seconds": round(time.perf_counter() - begin, 3),
+        "successes": [x, y],
+        "trials": [n, m],
+        "seconds": round(time.perf_counter() - begin, 3),
         "event": f"score {'<' if complement else '>='} {threshold:.6g}",
         "corrections": "none: one event, tested once",
         "assumed": "scores of different canaries are independent" + "; Gaussian trade-off" * gaussian,
-    }  # fmt: skip
+    }
     evidence = f"one run, {n} canaries in and {m} out, threshold chosen on {cuts[0]} and {cuts[1]} others"
     return Report(
-        name, "as run", claim, "one-run", evidence, float(epsilon), claim.delta, confidence,
-        {"database": "with a canary", "neighbor": "without it"}, epsilon > claim.epsilon, [], details,
-    )  # fmt: skip
+        name,
+        "as run",
+        claim,
+        "one-run",
+        evidence,
+        float(epsilon),
+        claim.delta,
+        confidence,
+        {"database": "with a canary", "neighbor": "without it"},
+        epsilon > claim.epsilon,
+        [],
+        details,
+    )
 
 
 def one_run_of(

@@ -26,9 +26,16 @@ _UNDERFLOW = 1e-290
 
 
 def p_value(
-    x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, epsilon: ArrayLike, delta: ArrayLike,
-    *, significance: float = 0.05, cells: int = _CELLS,
-) -> Floats:  # fmt: skip
+    x: ArrayLike,
+    n: ArrayLike,
+    y: ArrayLike,
+    m: ArrayLike,
+    epsilon: ArrayLike,
+    delta: ArrayLike,
+    *,
+    significance: float = 0.05,
+    cells: int = _CELLS,
+) -> Floats:
     """P-value of H0: p <= e^epsilon q + delta, elementwise; at most ``significance`` with that probability under H0.
 
     It is never below ``significance`` / 100, a share that pays for not knowing q: it decides one test, and its size
@@ -122,9 +129,15 @@ def _edges(begin: Floats, end: Floats, border: Border, cells: int) -> Floats:
 
 
 def epsilon_lower(
-    x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, delta: ArrayLike = 0.0,
-    *, significance: float = 0.05, cells: int = _CELLS,
-) -> Floats:  # fmt: skip
+    x: ArrayLike,
+    n: ArrayLike,
+    y: ArrayLike,
+    m: ArrayLike,
+    delta: ArrayLike = 0.0,
+    *,
+    significance: float = 0.05,
+    cells: int = _CELLS,
+) -> Floats:
     """A lower bound on every epsilon for which p <= e^epsilon q + delta, at confidence 1 - significance.
 
     Arguments as in `p_value`. Returns ``float64[...]`` >= 0, at most 60; 0 if nothing is certified.
@@ -137,9 +150,15 @@ def epsilon_lower(
 
 
 def delta_lower(
-    x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, epsilon: ArrayLike,
-    *, significance: float = 0.05, cells: int = _CELLS,
-) -> Floats:  # fmt: skip
+    x: ArrayLike,
+    n: ArrayLike,
+    y: ArrayLike,
+    m: ArrayLike,
+    epsilon: ArrayLike,
+    *,
+    significance: float = 0.05,
+    cells: int = _CELLS,
+) -> Floats:
     """A lower bound on every delta for which p <= e^epsilon q + delta, at confidence 1 - significance; >= 0."""
     x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, epsilon = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float))

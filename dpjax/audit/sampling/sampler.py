@@ -103,8 +103,10 @@ def _listed(law: Any, support: Support, trials: int, seed: int) -> tuple[list[st
     real, outcomes = jnp.asarray(chances > 0), jax.tree.leaves(support.outcomes)
 
     def place(drawn: list[Array]) -> Array:
-        same = [jnp.all((rows == leaf[None]).reshape(rows.shape[0], -1), axis=1)
-                for rows, leaf in zip(outcomes, drawn, strict=True)]  # fmt: skip
+        same = [
+            jnp.all((rows == leaf[None]).reshape(rows.shape[0], -1), axis=1)
+            for rows, leaf in zip(outcomes, drawn, strict=True)
+        ]
         at = functools.reduce(jnp.logical_and, same, real)
         return jnp.where(jnp.any(at), jnp.argmax(at).astype(jnp.int32), jnp.int32(len(chances)))
 

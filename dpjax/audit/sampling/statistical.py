@@ -30,10 +30,18 @@ _MOST_TRAINING = 1 << 20  # outputs held in memory per database
 
 
 def statistical(
-    target: Target, privacy: Privacy, *, trials: int = 1_000_000, confidence: float = 0.95, seed: int = 0,
-    distance: int = 1, sequential: bool = False, bitwise: bool = False, search: int = 0,
+    target: Target,
+    privacy: Privacy,
+    *,
+    trials: int = 1_000_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    distance: int = 1,
+    sequential: bool = False,
+    bitwise: bool = False,
+    search: int = 0,
     watch: Watch = unwatched,
-) -> Report:  # fmt: skip
+) -> Report:
     """Tests the claim of ``target`` at this budget on its ``pairs``.
 
     A fifth of the trials selects a pair and what to ask of the others: how often one event occurs on either database
@@ -106,8 +114,10 @@ def statistical(
             first, second = (np.asarray(marks(stated[0].events, side)) for side in sides)
             laws[id(stated[0])] = of_samples(stated[0].events, machine.namings[number], sides)
             trained = first, second
-    picked = [max(((both[which], number) for both, number in options), key=lambda option: option[0].merits[which])
-              for which in range(2)]  # fmt: skip
+    picked = [
+        max(((both[which], number) for both, number in options), key=lambda option: option[0].merits[which])
+        for which in range(2)
+    ]
     of_question = {id(question): (question, number) for question, number in picked}
     chosen = [of_question[id(question)] for question in asked(picked[0][0], picked[1][0], fresh)]
     tests = allotted(stated, chosen)
@@ -144,38 +154,59 @@ def statistical(
     silent = len(outcomes) == 1 and all(
         sum(answer.counts) in ((0, 2 * number) if posed.stated else (0,)) for answer, number, posed in results
     )
-    also = [f"{item.question.words(machine.namings[item.pair])}: epsilon {res.epsilon:.4g} at {item.share} of the level"
-              for res, _, item in results if item is not test]  # fmt: skip
+    also = [
+        f"{item.question.words(machine.namings[item.pair])}: epsilon {res.epsilon:.4g} at {item.share} of the level"
+        for res, _, item in results
+        if item is not test
+    ]
     details = {
-        "event": question.words(machine.namings[test.pair]), **machine.said(),
+        "event": question.words(machine.namings[test.pair]),
+        **machine.said(),
         "event_outputs": machine.namings[test.pair].outputs(question.events),
-        "trials": count, "successes": list(result.counts),
+        "trials": count,
+        "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),
         "p_value": min(1.0, *(answer.p_value / float(posed.share) for answer, _, posed in results)),
         "direction": question.direction,
         "corrections": corrections(tests) + ", by a bet, valid at any time" * sequential,
         **({"also": "; ".join(also)} if also else {}),
         "tests": [
-            {"event": posed.question.words(machine.namings[posed.pair]), "direction": posed.question.direction,
-             "trials": number, "successes": list(answer.counts), "level": answer.level, "p_value": answer.p_value,
-             "epsilon": answer.epsilon}
+            {
+                "event": posed.question.words(machine.namings[posed.pair]),
+                "direction": posed.question.direction,
+                "trials": number,
+                "successes": list(answer.counts),
+                "level": answer.level,
+                "p_value": answer.p_value,
+                "epsilon": answer.epsilon,
+            }
             for answer, number, posed in results
         ],
         "laws": swapped(laws.get(id(question), {}), question.swapped),
-        "seed": seed if target.repeatable else None, "distance": distance,
+        "seed": seed if target.repeatable else None,
+        "distance": distance,
         "seconds": round(time.perf_counter() - begin, 2),
-    }  # fmt: skip
+    }
     method = "statistical" + ", sequential" * sequential + ", bitwise" * bitwise
     return Report(
-        target.name, target.calibration, claim, method, evidence,
-        result.epsilon, result.delta, confidence, pair.witness(question.swapped), result.refutes,
-        result.curve(claim), details,
-    )  # fmt: skip
+        target.name,
+        target.calibration,
+        claim,
+        method,
+        evidence,
+        result.epsilon,
+        result.delta,
+        confidence,
+        pair.witness(question.swapped),
+        result.refutes,
+        result.curve(claim),
+        details,
+    )
 
 
 def _stated(
     target: Target, machine: Machine, pairs: list[Pair], aim: Aim, guesses: bool
-) -> tuple[Question, int] | None:  # fmt: skip
+) -> tuple[Question, int] | None:
     """The question that is known in advance, and the index of the pair for which it promises most."""
     if target.known is None:
         return None
@@ -189,9 +220,11 @@ def _stated(
             raise
         except checks.RAISED as error:  # user code may raise anything
             raise InputError(
-                "known", "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
-                f"{type(error).__name__}: {error}", "call it by hand on a database and on an output",
-            ) from error  # fmt: skip
+                "known",
+                "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
+                f"{type(error).__name__}: {error}",
+                "call it by hand on a database and on an output",
+            ) from error
     return max(options, key=lambda option: option[0].merits[0])
 
 

@@ -101,7 +101,7 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     listed = (
         itertools.product(places, repeat=n) if ordered else itertools.combinations_with_replacement(places, n)
         for n in sizes
-    )  # fmt: skip
+    )
     table = list(itertools.chain.from_iterable(listed))
     filled = np.array([[*row, *[0] * (rows - len(row))] for row in table], np.int64).reshape(len(table), rows)
     mask = np.arange(rows) < np.array([len(row) for row in table])[:, None]

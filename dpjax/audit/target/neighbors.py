@@ -110,12 +110,13 @@ def require_kept(name: str, first: Any, second: Any) -> None:
         if off.any():
             at = int(np.argmax(off.ravel()))
             raise InputError(
-                name, "databases whose difference float32 keeps, in which JAX computes",
+                name,
+                "databases whose difference float32 keeps, in which JAX computes",
                 f"{left.flat[at].item()!r} and {right.flat[at].item()!r}, there {near[0].flat[at]!s} and "
                 f"{near[1].flat[at]!s}",
                 "subtract a public constant from the data, or audit a NumPy function of a seed or a generator, which "
                 "computes in float64",
-            )  # fmt: skip
+            )
 
 
 def same_bytes(one: Any, other: Any) -> bool:
@@ -154,9 +155,11 @@ def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.nda
     """Both databases with an index per row, equal for rows of equal bytes."""
     if first.shape[1:] != second.shape[1:]:
         raise InputError(
-            "pairs", "rows of one shape in both databases", f"{first.shape[1:]} and {second.shape[1:]}",
+            "pairs",
+            "rows of one shape in both databases",
+            f"{first.shape[1:]} and {second.shape[1:]}",
             "give both sides the same columns",
-        )  # fmt: skip
+        )
     kind = np.result_type(first, second)
     joint = np.ascontiguousarray(np.concatenate([first.astype(kind), second.astype(kind)]))
     if not joint.size:

@@ -27,9 +27,12 @@ def _kind(read: Callable[[str], Any], metavar: str, expected: str) -> Any:
             return Unread(words[0], expected)
 
     return PrimitiveConstructorSpec(
-        nargs=1, metavar=metavar, instance_from_str=value, is_instance=lambda value: isinstance(value, int | float),
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=value,
+        is_instance=lambda value: isinstance(value, int | float),
         str_from_instance=lambda value: [str(value)],
-    )  # fmt: skip
+    )
 
 
 Whole = Annotated[int, _kind(from_words, "WHOLE", "a whole number such as 100, 2**20 or 1e6")]

@@ -31,9 +31,18 @@ def run(command: AskCommand) -> Answer:
     concepts = _class(command)
     tasks = _tasks(command, concepts)
     advice = ask(
-        concepts, command.k, privacy, accuracy, learners=command.learners, only=command.only, tasks=tasks,
-        neighboring=relation, measure=None if command.theorems else how, imports=command.imports, tell=_tell,
-    )  # fmt: skip
+        concepts,
+        command.k,
+        privacy,
+        accuracy,
+        learners=command.learners,
+        only=command.only,
+        tasks=tasks,
+        neighboring=relation,
+        measure=None if command.theorems else how,
+        imports=command.imports,
+        tell=_tell,
+    )
     parameters = {name: getattr(command, name) for name in ("k", "epsilon", "delta", "alpha", "beta", "relation")}
     answer = {"concepts": command.concepts, **parameters, "measured": not command.theorems} | advice.to_dict()
     return answer, lambda: _show(command, advice)

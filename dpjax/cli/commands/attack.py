@@ -48,9 +48,7 @@ def run(command: AttackCommand) -> Answer:
         rows = max(learner.sample_size(privacy, accuracy), code.users)
     attack = CoalitionAttack(learner, code, rows)
     with Estimate() as watch:
-        report = demonstrate(
-            attack, privacy, accuracy, command.trials, command.seed, command.confidence, watch
-        )  # fmt: skip
+        report = demonstrate(attack, privacy, accuracy, command.trials, command.seed, command.confidence, watch)
     head = {"learner": command.learner, "concepts": command.concepts, "code": command.code}
     return head | report.to_dict(), lambda: _show(command, attack, report)
 

@@ -18,18 +18,33 @@ def packed(command: AttackCommand, learner: Any, k: int, privacy: Privacy, accur
         if (got := getattr(command, option)) != getattr(AttackCommand, option):
             raise InputError(option, "none beside --packing", str(got), "leave it out: there is no code")
     attack = pack(
-        learner, k, _ROWS if command.n is None else command.n, privacy,
-        accuracy, trials=command.trials, confidence=command.confidence, seed=command.seed,
-    )  # fmt: skip
+        learner,
+        k,
+        _ROWS if command.n is None else command.n,
+        privacy,
+        accuracy,
+        trials=command.trials,
+        confidence=command.confidence,
+        seed=command.seed,
+    )
     claim = None if attack.claim is None else {"epsilon": attack.claim.epsilon, "delta": attack.claim.delta}
     least = float(attack.successes.min())
     answer: dict[str, Any] = {
-        "learner": command.learner, "concepts": command.concepts, "k": attack.k, "rows": attack.rows,
-        "different": attack.different, "successes": attack.successes.tolist(), "least": least,
-        "epsilon": attack.epsilon, "delta": attack.delta,
-        "guarantee": claim, "violated": attack.violated, "trials": attack.trials, "confidence": attack.confidence,
+        "learner": command.learner,
+        "concepts": command.concepts,
+        "k": attack.k,
+        "rows": attack.rows,
+        "different": attack.different,
+        "successes": attack.successes.tolist(),
+        "least": least,
+        "epsilon": attack.epsilon,
+        "delta": attack.delta,
+        "guarantee": claim,
+        "violated": attack.violated,
+        "trials": attack.trials,
+        "confidence": attack.confidence,
         "no_learner_below": _below(attack, least),
-    }  # fmt: skip
+    }
     return answer, lambda: _show(command, attack, answer)
 
 

@@ -93,9 +93,11 @@ def run(command: AuditCommand) -> Answer:
                     answer["status"] = Status.INTERRUPTED
                     break
                 answer = {
-                    "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
-                    "confidence": command.confidence, "asked": _asked(command, name, privacy),
-                }  # fmt: skip
+                    "reports": [report.to_dict() for report in reports],
+                    "left": len(todo) - len(reports),
+                    "confidence": command.confidence,
+                    "asked": _asked(command, name, privacy),
+                }
                 _write(answer, reports, command)  # an interruption loses the current row only
     answer["violated"] = any(report.violated for report in reports)
     answer["vacuous"] = all(report.vacuous for report in reports)
@@ -103,8 +105,11 @@ def run(command: AuditCommand) -> Answer:
     if command.out is not None:
         from dpjax.plots import plot_laws, plot_privacy
 
-        drawn = {} if command.all else {"audit": (reports[0].curve, plot_privacy),
-                                        "laws": (reports[0].details.get("laws"), plot_laws)}  # fmt: skip
+        drawn = (
+            {}
+            if command.all
+            else {"audit": (reports[0].curve, plot_privacy), "laws": (reports[0].details.get("laws"), plot_laws)}
+        )
         shown = plain(answer)
         answer["figures"] = [
             str(path) for name, (has, plot) in drawn.items() if has for path in plot(shown, command.out / name)
@@ -141,9 +146,14 @@ def together(confidence: float) -> str:
 def _asked(command: AuditCommand, name: str | None, privacy: Privacy) -> dict[str, Any]:
     """The settings that decide the numbers of an audit of several rows. name: whose rows they are, None for --all."""
     return {
-        "target": name, "epsilon": float(privacy.epsilon), "delta": float(privacy.delta), "method": command.method,
-        "trials": command.trials or _TRIALS_OF_ALL, "confidence": command.confidence, "seed": command.seed,
-    }  # fmt: skip
+        "target": name,
+        "epsilon": float(privacy.epsilon),
+        "delta": float(privacy.delta),
+        "method": command.method,
+        "trials": command.trials or _TRIALS_OF_ALL,
+        "confidence": command.confidence,
+        "seed": command.seed,
+    }
 
 
 def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:
@@ -188,8 +198,13 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
     if name in evidence.median_names():
         checks.choice("calibration", calibration, ("corrected",))
         return evidence.median_target(name, relation)
-    known = {*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names(),
-             *evidence.learner_names(), *rules}  # fmt: skip
+    known = {
+        *evidence.mechanism_names(),
+        *evidence.median_names(),
+        *evidence.sanitizer_names(),
+        *evidence.learner_names(),
+        *rules,
+    }
     if name not in known and (rows := sorted(known & _rows_that_cover(name))):
         if len(rows) == 1:
             return find(rows[0], relation, calibration, command)
@@ -248,14 +263,21 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     Learners, medians and sanitizers are also audited at a second budget, since on so few rows they come close to their
     claim only there.
     """
-    medians = [evidence.median_target(name, relation) for name in evidence.median_names()
-               for relation in evidence.median_relations(name)]  # fmt: skip
+    medians = [
+        evidence.median_target(name, relation)
+        for name in evidence.median_names()
+        for relation in evidence.median_relations(name)
+    ]
     worlds = {name: evidence.learner_world(name) for name in evidence.learner_names()}
     learners = {name: world.target(name) for name, world in worlds.items()}
     sanitizers = [evidence.sanitizer_target(name) for name in evidence.sanitizer_names()]
     usual = [
-        *evidence.mechanism_configurations(), *medians, *learners.values(), *sanitizers, *evidence.accounting_targets()
-    ]  # fmt: skip
+        *evidence.mechanism_configurations(),
+        *medians,
+        *learners.values(),
+        *sanitizers,
+        *evidence.accounting_targets(),
+    ]
     sharp = {id(entry) for entry in (*(learners[name] for name in worlds if worlds[name].sharp), *medians, *sanitizers)}
     # the rows of a target are consecutive: the second reuses its compiled programs
     return [(target, budget) for target in usual for budget in (privacy, _SHARP)[: 1 + (id(target) in sharp)]]
@@ -305,10 +327,17 @@ def _run(target: Target, privacy: Privacy, command: AuditCommand, watch: Watch =
         confidence, seed = command.confidence, command.seed
         return audit.one_run_of(target, privacy, canaries=trials, confidence=confidence, seed=seed)
     report = audit.statistical(
-        target, privacy, trials=trials, confidence=command.confidence, seed=command.seed,
-        distance=command.distance, sequential=method == "sequential",
-        bitwise=method == "bitwise", search=command.search, watch=watch,
-    )  # fmt: skip
+        target,
+        privacy,
+        trials=trials,
+        confidence=command.confidence,
+        seed=command.seed,
+        distance=command.distance,
+        sequential=method == "sequential",
+        bitwise=method == "bitwise",
+        search=command.search,
+        watch=watch,
+    )
     if why:
         report.details["not_exact"] = why
     return report

@@ -51,11 +51,12 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
         of_mechanism = command.pairs is not None or command.histograms is not None
         if "concepts" not in names and (names or of_mechanism):
             raise InputError(
-                "target", "a function with a parameter called key, seed, rng or generator, and one for the data",
+                "target",
+                "a function with a parameter called key, seed, rng or generator, and one for the data",
                 f"{name}({', '.join(names)})",
                 "call it so, or give --kind key, generator or seed for the first parameter, or --kind own for a "
                 "function of the data alone; a function that makes a Learner is (concepts, k)",
-            )  # fmt: skip
+            )
         try:
             subject = subject(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else subject()
         except InputError:
@@ -83,9 +84,11 @@ def load(name: str, path: str) -> Any:
         if not hasattr(value, part):
             known = sorted(key for key in vars(value) if not key.startswith("_")) if hasattr(value, "__dict__") else []
             raise InputError(
-                name, f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known), repr(path),
+                name,
+                f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known),
+                repr(path),
                 "check the name",
-            )  # fmt: skip
+            )
         value = getattr(value, part)
     return value
 
@@ -154,7 +157,7 @@ def _optional(given: dict[str, inspect.Parameter], names: list[str]) -> bool:
 
 def _function(
     name: str, found: Any, asked: tuple[str, str | None, str], command: AuditCommand, relation: Neighboring
-) -> Target:  # fmt: skip
+) -> Target:
     """A plain function with the claim and the databases of the flags."""
     kind, random, data = asked
     lacks = []
@@ -182,9 +185,15 @@ def _function(
 
     try:
         target = audit.from_function(  # the user's pairs are checked already
-            run, claim, [(pair.first, pair.second) for pair in some], name=name, repeatable=kind != _OWN,
-            randomness="seed" if kind == _OWN else kind, data="other", distance=command.distance,
-        )  # fmt: skip
+            run,
+            claim,
+            [(pair.first, pair.second) for pair in some],
+            name=name,
+            repeatable=kind != _OWN,
+            randomness="seed" if kind == _OWN else kind,
+            data="other",
+            distance=command.distance,
+        )
     except InputError as error:
         if error.__cause__ is not None:
             vars(error)["trace"] = user_frames(error.__cause__)

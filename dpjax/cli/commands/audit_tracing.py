@@ -18,9 +18,15 @@ from dpjax.learners.base import Learner, require_learner
 
 _CONCEPTS, _ROWS, _TRIALS = 100, 16, 10_000
 _FOR_OTHERS = (
-    ("pairs", None), ("histograms", None), ("kind", None), ("search", 0), ("distance", 1), ("data", "rows"),
-    ("calibration", "corrected"), ("relation", Neighboring.REPLACE_ONE.value),
-)  # fmt: skip
+    ("pairs", None),
+    ("histograms", None),
+    ("kind", None),
+    ("search", 0),
+    ("distance", 1),
+    ("data", "rows"),
+    ("calibration", "corrected"),
+    ("relation", Neighboring.REPLACE_ONE.value),
+)
 
 
 def traced(name: str, command: AuditCommand, privacy: Privacy, watch: Watch) -> Report:
@@ -34,9 +40,16 @@ def traced(name: str, command: AuditCommand, privacy: Privacy, watch: Watch) -> 
     rows = _ROWS if command.rows is None else command.rows
     trials = _TRIALS if command.trials is None else command.trials
     return trace(
-        learner, k, rows, privacy, trials=trials, confidence=command.confidence, seed=command.seed, name=name,
+        learner,
+        k,
+        rows,
+        privacy,
+        trials=trials,
+        confidence=command.confidence,
+        seed=command.seed,
+        name=name,
         watch=watch,
-    )  # fmt: skip
+    )
 
 
 def _learner(name: str, command: AuditCommand) -> Any:

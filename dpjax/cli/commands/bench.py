@@ -18,9 +18,11 @@ def run(command: BenchCommand) -> Answer:
         benchmarks, roofline = (importlib.import_module(name) for name in ("benchmarks", "benchmarks.roofline"))
     except ImportError as error:
         raise InputError(
-            "bench", "a checkout of the repository as the working directory", str(error),
+            "bench",
+            "a checkout of the repository as the working directory",
+            str(error),
             "clone it, run there, and install dpjax[bench]",
-        ) from error  # fmt: skip
+        ) from error
 
     if command.roofline:
         measurement = roofline.measured(command.rows or None, command.quick, command.beside)

@@ -62,8 +62,13 @@ def run(command: CheckCommand) -> Answer:
             say(f"{finding.check}:\n{finding.trace}")
     counts = {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in _VERDICTS}
     status = Status.INVALID if counts["error"] else Status.REFUTED if counts["failed"] else Status.DONE
-    answer = {"object": command.object, "kind": kind, "counts": counts, "status": status,
-              "findings": [asdict(finding) for finding in findings]}  # fmt: skip
+    answer = {
+        "object": command.object,
+        "kind": kind,
+        "counts": counts,
+        "status": status,
+        "findings": [asdict(finding) for finding in findings],
+    }
     return answer, lambda: _show(command.object, kind, counts, findings)
 
 

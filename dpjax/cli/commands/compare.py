@@ -15,23 +15,49 @@ def run(command: CompareCommand) -> Answer:
     """Counts identical and different outcomes, point by point and in all."""
     tally = compare_stores(command.first, command.second)
     answer: dict[str, Any] = {
-        "trials": tally.trials, "identical": tally.trials - tally.differ, "differ": tally.differ, "near": tally.near,
-        "integers_identical": all(pair.integers for pair in tally.pairs), "at_most": tally.at_most,
-        "alone": list(tally.alone), "points": [asdict(pair) for pair in tally.pairs],
+        "trials": tally.trials,
+        "identical": tally.trials - tally.differ,
+        "differ": tally.differ,
+        "near": tally.near,
+        "integers_identical": all(pair.integers for pair in tally.pairs),
+        "at_most": tally.at_most,
+        "alone": list(tally.alone),
+        "points": [asdict(pair) for pair in tally.pairs],
         "status": Status.DONE if tally.same else Status.REFUTED,
-    }  # fmt: skip
+    }
 
     def show() -> None:
         console = screen()
-        printed = Table("learner", "epsilon", "k", "n", "for", "trials", "identical", "differ", "near", "successes",
-                        "program", "cell")  # fmt: skip
+        printed = Table(
+            "learner",
+            "epsilon",
+            "k",
+            "n",
+            "for",
+            "trials",
+            "identical",
+            "differ",
+            "near",
+            "successes",
+            "program",
+            "cell",
+        )
         for pair in tally.pairs:
             epsilon = "" if pair.epsilon is None else f"{pair.epsilon:g}"
             printed.add_row(
-                pair.learner, epsilon, str(pair.k), str(pair.n), pair.purpose, str(pair.trials),
-                str(pair.trials - pair.differ), str(pair.differ), str(pair.near), "{} / {}".format(*pair.successes),
-                "same" if pair.same_program else "differs", pair.cells[0][:12],
-            )  # fmt: skip
+                pair.learner,
+                epsilon,
+                str(pair.k),
+                str(pair.n),
+                pair.purpose,
+                str(pair.trials),
+                str(pair.trials - pair.differ),
+                str(pair.differ),
+                str(pair.near),
+                "{} / {}".format(*pair.successes),
+                "same" if pair.same_program else "differs",
+                pair.cells[0][:12],
+            )
         for devices in sorted({pair.devices for pair in tally.pairs}):
             console.print(" and ".join(devices))
         console.print(printed)

@@ -74,7 +74,7 @@ def run(command: CurveCommand) -> Answer:
         "elsewhere": elsewhere,
         "figures": [str(path) for path in drawn],
         "failed": len(result.data["failures"]),
-    }  # fmt: skip
+    }
     if answer["left"]:
         answer["status"] = Status.LEFT
     return answer, lambda: _show(answer, study)
@@ -129,8 +129,10 @@ def _show_searches(answer: dict[str, Any], study: Study, search: Search, console
     say(f"confidence {search.confidence:g} each: success is below {good:g} at {ends[0]}, {least} at {ends[1]}")
     for name in dict.fromkeys(star["below_by"] for star in stars if star["below_by"] is not None):
         say(f"below: no {'agnostic ' * bool(study.task.noise)}private learner on every distribution; {name}")
-    for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
-                       ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
+    for end, words in (
+        ("n_low", f"<{search.n_min}: no n was found to be too small"),
+        ("n_high", f">{search.n_max}: no n was found to be enough"),
+    ):
         if any(star[end] is None for star in stars):
             say(words)
 

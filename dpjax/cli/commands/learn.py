@@ -81,7 +81,7 @@ class _Request:
         def held_out(learners: Mapping[str, Any], privacy: Privacy) -> dict[str, np.ndarray]:
             return columns.held_out(
                 learners, self.data, privacy, self.accuracy, self.seed, self.trials, self.test_rows, finished
-            )  # fmt: skip
+            )
 
         def learned() -> Hypothesis:
             result = columns.learn_all(self.learner, self.data, self.privacy, self.accuracy, self.seed)
@@ -110,9 +110,14 @@ def run(command: LearnCommand) -> Answer:
     learned = Learned(learner, learner.concepts.trimmed(hypothesis), request.placing, data.names, command.positive)
     rules = learned.rules()
     released = {
-        "versions": versions(), "epsilon": command.epsilon, "delta": command.delta, "alpha": command.alpha,
-        "beta": command.beta, "guarantee": None if guarantee is None else guarantee.to_dict(), "concepts": rules,
-    }  # fmt: skip
+        "versions": versions(),
+        "epsilon": command.epsilon,
+        "delta": command.delta,
+        "alpha": command.alpha,
+        "beta": command.beta,
+        "guarantee": None if guarantee is None else guarantee.to_dict(),
+        "concepts": rules,
+    }
     if request.placing.shape:
         released["box"] = list(command.box)
     told = [{**rule, **_spread(errors, j, request.test_rows)} for j, rule in enumerate(rules)]
@@ -128,12 +133,24 @@ def run(command: LearnCommand) -> Answer:
     warnings = [*filter(None, [request.unproved, alone]), *data.notes, *needed.warnings(rows)]
     warnings += warn.of_errors(told, advice)
     answer = {
-        **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
-        "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": request.trials,
-        "test_rows": request.test_rows, "bits": max(grid.bits for grid in request.placing.grids), "seed": command.seed,
-        "concepts": told, "sample_size": needed.rows, "delimiter": data.delimiter,
-        "categories": request.placing.categories, "warnings": warnings,
-    }  # fmt: skip
+        **released,
+        "table": str(command.table),
+        "rows": rows,
+        "dropped": data.dropped,
+        "moved": data.moved,
+        "k": len(rules),
+        "learner": command.learner,
+        "positive": command.positive,
+        "trials": request.trials,
+        "test_rows": request.test_rows,
+        "bits": max(grid.bits for grid in request.placing.grids),
+        "seed": command.seed,
+        "concepts": told,
+        "sample_size": needed.rows,
+        "delimiter": data.delimiter,
+        "categories": request.placing.categories,
+        "warnings": warnings,
+    }
     if command.out is not None:
         answer["files"] = _kept(command, answer, released, learned, data)
     return answer, lambda: _show(command, answer, guarantee)
@@ -160,7 +177,7 @@ def _request(command: LearnCommand) -> _Request:
     placing, targets = (_on_plane if shape else _on_cube if cube else _on_lines)(command, form, categories)
     data = columns.read(
         command.table, placing, targets, form, command.positive, clip=command.clip, drop_missing=command.drop_missing
-    )  # fmt: skip
+    )
     within = builder.knowing(d=2 ** placing.grids[0].bits - 1) if shape else builder.knowing(domain=placing.domain)
     if isinstance(placing.domain, Cube):
         within = builder.knowing(dimension=placing.domain.dimension)
@@ -211,10 +228,11 @@ def _learner(command: LearnCommand, within: Builder, k: int) -> Any:
         learner = made(within)  # raises the specific error, if it is not the relation
     if learner.neighboring is not relation:
         raise InputError(
-            "drop-missing", f"a learner that is private under {relation.value}",
+            "drop-missing",
+            f"a learner that is private under {relation.value}",
             f"one under {learner.neighboring.value}",
             "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private",
-        )  # fmt: skip
+        )
     return learner
 
 
@@ -247,9 +265,11 @@ def _on_plane(command: LearnCommand, form: Form, categories: _Categories) -> tup
     names = header(command.table, form)
     if len(names) != 3:
         raise InputError(
-            "table", "three columns x, y, label, or --features X Y --target LABEL", f"{len(names)} columns",
+            "table",
+            "three columns x, y, label, or --features X Y --target LABEL",
+            f"{len(names)} columns",
             "name the columns",
-        )  # fmt: skip
+        )
     return grids.on_plane(names[:2], command.box, bits), (names[2],)
 
 
@@ -265,7 +285,7 @@ def _spread(errors: Mapping[str, np.ndarray], j: int, test_rows: int) -> dict[st
 
 def _kept(
     command: LearnCommand, answer: dict[str, Any], released: dict[str, Any], learned: Learned, data: columns.Table
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Writes the hypotheses, the whole answer and, for a shape, its region and a picture; returns the paths."""
     assert command.out is not None
     concepts, files = learned.learner.concepts, []
@@ -278,10 +298,15 @@ def _kept(
         config = {name: answer[name] for name in ("learner", "rows", "bits", "box")}
         config |= {name: getattr(command, name) for name in ("epsilon", "delta", "alpha", "beta")}
         files = plot_polygon(
-            (concepts, learned.hypothesis), data.sample(), command.out / "learned", about(config, command.seed),
-            f"{command.learner}: {data.names[0]}", f"{answer['rows']} rows, epsilon = {command.epsilon:g}: held-out "
-            f"error {error:.3f}. Rows are shown: not private", box=places.box_of(learned.placing.grids),
-        )  # fmt: skip
+            (concepts, learned.hypothesis),
+            data.sample(),
+            command.out / "learned",
+            about(config, command.seed),
+            f"{command.learner}: {data.names[0]}",
+            f"{answer['rows']} rows, epsilon = {command.epsilon:g}: held-out "
+            f"error {error:.3f}. Rows are shown: not private",
+            box=places.box_of(learned.placing.grids),
+        )
     try:
         released = {**released, "model": learned.to_dict()}
     except InputError as error:  # a hypothesis of a user-defined type; the results are kept

@@ -21,9 +21,16 @@ from dpjax.experiments.config.builder import (
     public_names,
 )
 
-_KINDS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
-          "sanitizer": SANITIZERS, "maker of lists": LISTS, "representation": REPRESENTATIONS,
-          "fingerprinting code": CODES}  # fmt: skip
+_KINDS = {
+    "learner": LEARNERS,
+    "class": CONCEPTS,
+    "distribution": DISTRIBUTIONS,
+    "task": TASKS,
+    "sanitizer": SANITIZERS,
+    "maker of lists": LISTS,
+    "representation": REPRESENTATIONS,
+    "fingerprinting code": CODES,
+}
 
 
 def run(command: ListCommand) -> Answer:
@@ -62,8 +69,11 @@ def _row(kind: str, name: str, found: Any) -> dict[str, str]:
 
 def _arguments(found: Any) -> str:
     hidden = () if CONCEPTS.made_by(found) or LEARNERS.made_by(found) else ("concepts", "domain", "k")
-    sig = [key if arg.default is arg.empty else f"{key}=..." for key, arg in inspect.signature(found).parameters.items()
-           if key not in hidden]  # fmt: skip
+    sig = [
+        key if arg.default is arg.empty else f"{key}=..."
+        for key, arg in inspect.signature(found).parameters.items()
+        if key not in hidden
+    ]
     return f"({', '.join(sig)})"
 
 

@@ -51,9 +51,15 @@ def run(command: OptimumCommand) -> Answer:
         try:
             with Estimate() as estimate:
                 solution = optimum(
-                    goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
-                    tolerance=tolerance, watch=_of_rows(n, estimate),
-                )  # fmt: skip
+                    goal,
+                    n,
+                    privacy,
+                    neighboring=relation,
+                    grid=command.grid,
+                    rounds=command.rounds,
+                    tolerance=tolerance,
+                    watch=_of_rows(n, estimate),
+                )
             rows.append(
                 _row(n, solution, {text: _success(learner, solution, command) for text, learner in others.items()})
             )
@@ -66,9 +72,14 @@ def run(command: OptimumCommand) -> Answer:
         raise next(iter(errors.values()))
     failures = [{"n": n, "error": str(error) or type(error).__name__} for n, error in errors.items()]
     answer: dict[str, Any] = {
-        "concepts": len(goal.table), "elements": goal.elements, "hypotheses": goal.sizes[0],
-        "relation": command.relation, "rows": rows, "failures": failures, "failed": len(failures),
-    }  # fmt: skip
+        "concepts": len(goal.table),
+        "elements": goal.elements,
+        "hypotheses": goal.sizes[0],
+        "relation": command.relation,
+        "rows": rows,
+        "failures": failures,
+        "failed": len(failures),
+    }
     if any(isinstance(error, KeyboardInterrupt) for error in errors.values()):
         answer["status"] = Status.INTERRUPTED
     return answer, lambda: _show(command, answer)
@@ -101,11 +112,20 @@ def _success(learner: Any, found: Optimum, command: OptimumCommand) -> float:
 
 def _row(n: int, found: Optimum, others: dict[str, float]) -> dict[str, Any]:
     return {
-        "n": n, "no_learner_above": float(found.value), "exact": str(found.value), "found": float(found.achieved),
-        "everywhere": found.everywhere, "learners": others, "cases": len(found.cases), "worst": str(found.worst),
-        "databases": found.databases.size, "variables": found.variables, "constraints": found.constraints,
-        "symmetries": found.symmetries, "seconds": round(found.seconds, 3),
-    }  # fmt: skip
+        "n": n,
+        "no_learner_above": float(found.value),
+        "exact": str(found.value),
+        "found": float(found.achieved),
+        "everywhere": found.everywhere,
+        "learners": others,
+        "cases": len(found.cases),
+        "worst": str(found.worst),
+        "databases": found.databases.size,
+        "variables": found.variables,
+        "constraints": found.constraints,
+        "symmetries": found.symmetries,
+        "seconds": round(found.seconds, 3),
+    }
 
 
 def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
@@ -113,18 +133,31 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     budget = f"({command.epsilon:g}, {command.delta:g})-private under {command.relation}"
     out.print(
         f"{answer['concepts']} concepts on {answer['elements']} elements, {answer['hypotheses']} "
-        f"{'proper ' * command.proper}hypotheses; learners that are {budget}; success: {_success_means(command)}",
-    )  # fmt: skip
+        f"{'proper ' * command.proper}hypotheses; learners that are {budget}; success: {_success_means(command)}"
+    )
     names = [*answer["rows"][0]["learners"]]
-    table = Table("n", "no private learner above", "learner found", "for all distributions", *names,
-                  *(f"gap of {name}" for name in names), "program", "seconds")  # fmt: skip
+    table = Table(
+        "n",
+        "no private learner above",
+        "learner found",
+        "for all distributions",
+        *names,
+        *(f"gap of {name}" for name in names),
+        "program",
+        "seconds",
+    )
     for row in answer["rows"]:
         rates = row["learners"]
         table.add_row(
-            str(row["n"]), _up(row["no_learner_above"]), f"{row['found']:.4f}", _down(row["everywhere"]),
-            *(f"{rates[key]:.4f}" for key in names), *(f"{row['no_learner_above'] - rates[key]:.4f}" for key in names),
-            f"{row['variables']} variables, {row['constraints']} constraints", f"{row['seconds']:.1f}",
-        )  # fmt: skip
+            str(row["n"]),
+            _up(row["no_learner_above"]),
+            f"{row['found']:.4f}",
+            _down(row["everywhere"]),
+            *(f"{rates[key]:.4f}" for key in names),
+            *(f"{row['no_learner_above'] - rates[key]:.4f}" for key in names),
+            f"{row['variables']} variables, {row['constraints']} constraints",
+            f"{row['seconds']:.1f}",
+        )
     out.print(table)
     for failure in answer["failures"]:
         out.print(f"failed: n = {failure['n']}: {failure['error']}")
@@ -132,8 +165,8 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
         "no private learner above: a bound for every private learner, certified in exact arithmetic. learner found "
         "and others: exact worst success on the program's distributions. for all distributions: a lower bound for the "
         f"learner found; {_NOTHING}: the search over all distributions ended before it had one. "
-        "gap: no private learner above, less the learner.",
-    )  # fmt: skip
+        "gap: no private learner above, less the learner."
+    )
 
 
 def _up(value: float) -> str:

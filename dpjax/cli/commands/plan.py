@@ -24,9 +24,14 @@ def run(command: PlanCommand) -> Answer:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
         rows.append(row | _trials(entry))
     answer: dict[str, Any] = {
-        "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes, "cells": what.cells,
-        "estimate": forecast.RULE if what.estimated else None, "seconds": None,
-    }  # fmt: skip
+        "plan": rows,
+        "trials": what.trials,
+        "programs": what.programs,
+        "bytes": what.bytes,
+        "cells": what.cells,
+        "estimate": forecast.RULE if what.estimated else None,
+        "seconds": None,
+    }
     if command.time:
         rates = forecast.timed(study, what)
         each = forecast.seconds_per_cell(what, rates)

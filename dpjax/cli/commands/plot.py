@@ -60,8 +60,12 @@ def _styles(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     for word in words:
         match = re.fullmatch(rf"(.+)\.({'|'.join(FIELDS)})=(.*)", word)
         if match is None:
-            raise InputError("styles", f"NAME.FIELD=VALUE with a field of {', '.join(FIELDS)}", repr(word),
-                             "give for example KLN.color=black")  # fmt: skip
+            raise InputError(
+                "styles",
+                f"NAME.FIELD=VALUE with a field of {', '.join(FIELDS)}",
+                repr(word),
+                "give for example KLN.color=black",
+            )
         name, field, value = match.groups()
         lengths = field == "dashes" and re.fullmatch(r"[\d., ]+", value)
         styles.setdefault(name, {})[field] = (

@@ -37,11 +37,13 @@ def run(command: PredictCommand) -> Answer:
     number = "row" if "row" not in predictions else "row number"  # CSV readers skip empty lines
     written = pa.table({number: pa.array(np.arange(1, len(whole) + 1)), **predictions})
     answer: dict[str, Any] = {
-        "table": str(command.table), "rows": len(whole), "missing": int(np.sum(~whole)),
+        "table": str(command.table),
+        "rows": len(whole),
+        "missing": int(np.sum(~whole)),
         "moved": {**placing.outside(values), **{name: int(mask.sum()) for name, mask in other.items()}},
         "positive": model.positive,
         "ones": dict(zip(model.names, labels.sum(axis=0).tolist(), strict=True)),
-    }  # fmt: skip
+    }
     if command.out is None:
         answer["predictions"] = {name: written[plain(name)].to_pylist() for name in model.names}
     else:
@@ -61,8 +63,11 @@ def _show(answer: dict[str, Any], table: pa.Table, texts: Container[str]) -> Non
     if "files" not in answer:
         print(_csv(table).decode(), end="", flush=True)
     notes = [f"{name}: 1 in {count} of {answer['rows']} rows" for name, count in answer["ones"].items()]
-    notes += [f"{name}: {count} {'texts count as none of the categories' if name in texts else _CLIPPED}"
-              for name, count in answer["moved"].items() if count]  # fmt: skip
+    notes += [
+        f"{name}: {count} {'texts count as none of the categories' if name in texts else _CLIPPED}"
+        for name, count in answer["moved"].items()
+        if count
+    ]
     if answer["missing"]:
         notes.append(f"no prediction for {answer['missing']} rows with missing values")
     if answer["positive"] is not None:

@@ -35,8 +35,10 @@ def run(command: StatusCommand) -> Answer:
         rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}
         seen = {tuple(row[at] for at in _PLACES) for name in ("points", "n_star") for row in rows[name]}
         sweep = study["sweep"]
-        lines = [dict(zip(_PLACES, line, strict=True)) | {"measured": line in seen}
-                 for line in product(study["learners"], sweep["k"], sweep["epsilon"])]  # fmt: skip
+        lines = [
+            dict(zip(_PLACES, line, strict=True)) | {"measured": line in seen}
+            for line in product(study["learners"], sweep["k"], sweep["epsilon"])
+        ]
         measured = sum(line["measured"] for line in lines)
         answer |= {"curves": len(lines), "measured": measured, "lines": lines}
         failures |= {_item(row): {"error": row["error"]} for row in rows["failures"]}
@@ -75,8 +77,15 @@ def _item(row: Mapping[str, Any]) -> str:
 
 def _told(now: Standing) -> dict[str, Any]:
     """The standing as an object."""
-    return {"total": now.total, "done": now.done, "failed_cells": now.failed, "left": now.left,
-            "waiting": list(now.waiting), "per_hour": now.per_hour, "seconds_left": now.seconds_left}  # fmt: skip
+    return {
+        "total": now.total,
+        "done": now.done,
+        "failed_cells": now.failed,
+        "left": now.left,
+        "waiting": list(now.waiting),
+        "per_hour": now.per_hour,
+        "seconds_left": now.seconds_left,
+    }
 
 
 def _say_standing(say: Callable[[str], None], now: Standing) -> None:

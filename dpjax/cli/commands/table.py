@@ -26,9 +26,17 @@ from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
 _HEADINGS = (
-    "problem", "claimed", "axis", "exponent claimed", "measured", "interval", "claim inside", "claim within", "n* from",
+    "problem",
+    "claimed",
+    "axis",
+    "exponent claimed",
+    "measured",
+    "interval",
+    "claim inside",
+    "claim within",
+    "n* from",
     "to",
-)  # fmt: skip
+)
 
 
 def run(command: TableCommand) -> Answer:
@@ -80,8 +88,10 @@ def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str
     """The upper ends of all brackets, by name."""
     return {
         f"{row.title} = {point['value']}": end_of(row.setting(point["value"]), point["n_high"])
-        for row, entry in zip(rows, measured, strict=False) for point in entry["points"] if point["n_high"] is not None
-    }  # fmt: skip
+        for row, entry in zip(rows, measured, strict=False)
+        for point in entry["points"]
+        if point["n_high"] is not None
+    }
 
 
 def markdown(answer: dict[str, Any]) -> str:
@@ -93,11 +103,16 @@ def markdown(answer: dict[str, Any]) -> str:
         curve = {} if fit is None else dict(zip(fit["values"], fit["claim"]["values"], strict=True))
         points = [
             [
-                point["value"], point["n_low"], point["n_high"], _short(curve.get(point["value"])), point["theorem"],
-                point["bound"], point["trials"],
+                point["value"],
+                point["n_low"],
+                point["n_high"],
+                _short(curve.get(point["value"])),
+                point["theorem"],
+                point["bound"],
+                point["trials"],
             ]
             for point in row["points"]
-        ]  # fmt: skip
+        ]
         parts = "" if fit is None else _of_choices(fit["parts"])
         text += f"\n## {heading_of(row['title'])}\n\n"
         text += f"Learner: `{row['learner']}`. Claimed in {row['source']}{parts}.\n\n"

@@ -105,7 +105,7 @@ def _first_size(study: Study, path: Path) -> tuple[int, str]:
 
 def _with_list(
     listed: list[dict[str, Any]], script: str, answer: dict[str, Any], show: Callable[[], None], size: str = ""
-) -> Answer:  # fmt: skip
+) -> Answer:
     """The answer with the list of what could be chosen, if nothing was; the trial is of the first.
 
     size: the sample size of the trial and the reason for it, if the study has several.
@@ -174,10 +174,15 @@ def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
 
 def _data(found: Reproduced) -> dict[str, Any]:
     return {
-        "key": np.asarray(jax.random.key_data(found.key)).tolist(), "x": found.x, "y": found.y.astype(int).tolist(),
-        "targets": found.targets, "hypotheses": found.hypotheses, "errors": found.errors, "success": found.success,
+        "key": np.asarray(jax.random.key_data(found.key)).tolist(),
+        "x": found.x,
+        "y": found.y.astype(int).tolist(),
+        "targets": found.targets,
+        "hypotheses": found.hypotheses,
+        "errors": found.errors,
+        "success": found.success,
         "no_answer": found.silent,
-    }  # fmt: skip
+    }
 
 
 def _show(answer: dict[str, Any], found: Reproduced) -> None:

@@ -16,18 +16,22 @@ def tree_parents(parent) -> np.ndarray:
     whole = table.ndim == 1 and 1 <= len(table) <= LARGEST and np.issubdtype(table.dtype, np.integer)
     if not whole or table[0] != 0 or table.min() < 0 or table.max() >= len(table):
         raise InputError(
-            "tree parents", "whole numbers in [0, nodes), the first of them 0", f"shape {table.shape}",
+            "tree parents",
+            "whole numbers in [0, nodes), the first of them 0",
+            f"shape {table.shape}",
             "give each node the number of its parent, and the root, node 0, its own",
-        )  # fmt: skip
+        )
     table = table.astype(np.int32)
     above, steps = table, len(table).bit_length()
     while steps and above.any():
         above, steps = above[above], steps - 1
     if above.any():
         raise InputError(
-            "tree parents", "a tree", f"a cycle above node {int(np.flatnonzero(above)[0])}",
+            "tree parents",
+            "a tree",
+            f"a cycle above node {int(np.flatnonzero(above)[0])}",
             "let every node lead to node 0",
-        )  # fmt: skip
+        )
     return table
 
 

@@ -90,10 +90,11 @@ def _refuse(columns: np.ndarray, matrix: np.ndarray, point: int, other: int, ori
     pattern = 2 * matrix[:, pair[0]] + matrix[:, pair[1]]
     rows = [int(np.flatnonzero(pattern == value)[0]) for value in range(4)]
     raise InputError(
-        "class matrix", "a class of VC dimension at most 1",
+        "class matrix",
+        "a class of VC dimension at most 1",
         f"points {pair[0]} and {pair[1]} shattered by concepts {', '.join(map(str, rows))}",
         "leave out points or concepts, or use Finite",
-    )  # fmt: skip
+    )
 
 
 def _eccentricity(parent: np.ndarray) -> np.ndarray:

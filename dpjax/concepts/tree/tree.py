@@ -73,18 +73,22 @@ class Tree(Nodes, ConceptClass):
         empty = np.flatnonzero(np.bincount(place, minlength=count)[1:] == 0) + 1
         if len(empty):
             raise InputError(
-                "place", "a point at each node but the root", f"none at node {int(empty[0])}",
+                "place",
+                "a point at each node but the root",
+                f"none at node {int(empty[0])}",
                 "leave out the node, or give it a point",
-            )  # fmt: skip
+            )
         flip = _column("flip", np.zeros(len(place), bool) if flip is None else flip, len(place), 2)
         children = np.bincount(parent[1:], minlength=count)
         wrong = ~proper & (children < 2)
         wrong[0] = not proper[0]
         if wrong.any():
             raise InputError(
-                "proper", "True at the root, at leaves and at nodes with a single child",
-                f"False at node {int(np.flatnonzero(wrong)[0])}", "make it proper, or merge it with its child",
-            )  # fmt: skip
+                "proper",
+                "True at the root, at leaves and at nodes with a single child",
+                f"False at node {int(np.flatnonzero(wrong)[0])}",
+                "make it proper, or merge it with its child",
+            )
         return _tree(parent, proper, place, flip.astype(bool))
 
     @cached_property
@@ -260,7 +264,9 @@ def _column(name: str, values, length: int | None, below: int) -> np.ndarray:
     right = table.ndim == 1 and 1 <= len(table) <= LARGEST and (length is None or len(table) == length)
     if not right or table.dtype.kind not in "biu" or table.min() < 0 or table.max() >= below:
         raise InputError(
-            name, f"{length or 'one or more'} whole numbers in [0, {below})", f"{table.dtype} of shape {table.shape}",
+            name,
+            f"{length or 'one or more'} whole numbers in [0, {below})",
+            f"{table.dtype} of shape {table.shape}",
             "give one number for each node (proper) or for each point (place, flip)",
-        )  # fmt: skip
+        )
     return table

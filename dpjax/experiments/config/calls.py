@@ -28,9 +28,10 @@ def call(name: str, text: str) -> dict[str, Any]:
     if not isinstance(node, ast.Call) or any(keyword.arg is None for keyword in node.keywords):
         raise InputError(name, "Name(arguments)", repr(text), "write one call")
     return {
-        "use": head.strip(), "arguments": [_written(name, argument, text) for argument in node.args],
+        "use": head.strip(),
+        "arguments": [_written(name, argument, text) for argument in node.args],
         **{str(keyword.arg): _written(name, keyword.value, text) for keyword in node.keywords},
-    }  # fmt: skip
+    }
 
 
 def _written(name: str, node: ast.expr, text: str) -> Any:

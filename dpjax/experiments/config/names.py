@@ -28,10 +28,21 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.config.signatures import hints_of, kinds_of
 
 PACKAGES = (
-    "dpjax.attacks", "dpjax.baselines", "dpjax.concepts", "dpjax.core.types", "dpjax.dimensions.families",
-    "dpjax.experiments.sweep.hard_polygons", "dpjax.experiments.sweep.hard_tasks", "dpjax.experiments.sweep.task",
-    "dpjax.laws", "dpjax.learners", "dpjax.lists", "dpjax.mechanisms", "dpjax.sanitizers", "dpjax.theory",
-)  # fmt: skip
+    "dpjax.attacks",
+    "dpjax.baselines",
+    "dpjax.concepts",
+    "dpjax.core.types",
+    "dpjax.dimensions.families",
+    "dpjax.experiments.sweep.hard_polygons",
+    "dpjax.experiments.sweep.hard_tasks",
+    "dpjax.experiments.sweep.task",
+    "dpjax.laws",
+    "dpjax.learners",
+    "dpjax.lists",
+    "dpjax.mechanisms",
+    "dpjax.sanitizers",
+    "dpjax.theory",
+)
 """Packages and modules of dpjax whose public objects a file may name: the science, nothing that reads or writes."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, frozenset, type(None), np.generic, np.ndarray)
@@ -71,9 +82,11 @@ def denoted(name: str, of: Any, inner: str, path: str, packages: Sequence[str]) 
     if isinstance(of, ModuleType) or not known:
         what = "a module" if isinstance(of, ModuleType) else f"an object of {home or 'no module'}"
         raise InputError(
-            name, "a public object that is defined in dpjax or in a module that --import names", f"{path!r}, {what}",
+            name,
+            "a public object that is defined in dpjax or in a module that --import names",
+            f"{path!r}, {what}",
             "name a learner, a class or a function of its own module",
-        )  # fmt: skip
+        )
     return of
 
 

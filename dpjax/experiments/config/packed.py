@@ -61,9 +61,12 @@ def require_tables(data: Any) -> None:
 _WORDS: dict[Any, str] = {str: "a text", Mapping: "a table", (list, tuple): "a list"}
 _TEXT, _TABLE, _LIST = _WORDS
 _PARTS: dict[str, dict[str, Any]] = {
-    "fields": {"use": _TEXT, "fields": _TABLE}, "array": {"array": _TEXT, "shape": _LIST, "data": _TEXT},
-    "bytes": {"bytes": _TEXT}, "name": {"name": _TEXT}, "use": {"use": _TEXT},
-}  # fmt: skip
+    "fields": {"use": _TEXT, "fields": _TABLE},
+    "array": {"array": _TEXT, "shape": _LIST, "data": _TEXT},
+    "bytes": {"bytes": _TEXT},
+    "name": {"name": _TEXT},
+    "use": {"use": _TEXT},
+}
 _LITERAL = _PARTS | {"enum": {"enum": _TEXT, "member": _TEXT}, "set": {"set": _LIST}, "float": {"float": _TEXT}}
 """Parts of a table by the key that tells its kind, outside and below ``fields``."""
 

@@ -47,8 +47,7 @@ def words_of(path: str, signature: inspect.Signature) -> str:
         for key, parameter in signature.parameters.items()
         if parameter.default is not parameter.empty
     }
-    parts = [f"{key}={_default(usual[key])}" if key in usual else key
-             for key in signature.parameters]  # fmt: skip
+    parts = [f"{key}={_default(usual[key])}" if key in usual else key for key in signature.parameters]
     return f"{path}({', '.join(parts)})"
 
 

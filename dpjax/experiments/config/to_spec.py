@@ -43,21 +43,30 @@ def spec_of(value: Any, name: str = "value") -> Any:
     if isinstance(value, tuple | list):
         return [spec_of(part, f"{name}[{i}]") for i, part in enumerate(value)]
     if is_dataclass(value) and not isinstance(value, type):
-        specs = {field.name: spec_of(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
-               if field.init}  # fmt: skip
+        specs = {
+            field.name: spec_of(getattr(value, field.name), f"{name}.{field.name}")
+            for field in fields(value)
+            if field.init
+        }
         return {"use": path_of(type(value), name), "fields": specs}
     if isinstance(value, FunctionType | type):
         return {"name": path_of(value, name)}
     raise InputError(
-        name, "frozen dataclasses of numbers, strings, tuples and arrays", type(value).__qualname__,
+        name,
+        "frozen dataclasses of numbers, strings, tuples and arrays",
+        type(value).__qualname__,
         "make it a frozen dataclass: a result says what made it",
-    )  # fmt: skip
+    )
 
 
 def task_spec(task: Any) -> dict[str, Any]:
     """A task as the table [task] of a configuration."""
-    return {"concepts": spec_of(task.concepts, "concepts"), "targets": spec_of(task.targets, "targets"),
-            "distribution": spec_of(task.distribution, "distribution"), "noise": task.noise}  # fmt: skip
+    return {
+        "concepts": spec_of(task.concepts, "concepts"),
+        "targets": spec_of(task.targets, "targets"),
+        "distribution": spec_of(task.distribution, "distribution"),
+        "noise": task.noise,
+    }
 
 
 def study_spec(study: Any) -> dict[str, Any]:
@@ -67,11 +76,16 @@ def study_spec(study: Any) -> dict[str, Any]:
         for name in study.learners
     }
     sweep = {
-        "k": list(study.k), "epsilon": list(study.epsilon), "delta": float(study.delta),
-        "alpha": float(study.accuracy.alpha), "beta": float(study.accuracy.beta),
-        "n": study.n if study.n == "search" else list(study.n), "trials": study.trials, "points": study.points,
+        "k": list(study.k),
+        "epsilon": list(study.epsilon),
+        "delta": float(study.delta),
+        "alpha": float(study.accuracy.alpha),
+        "beta": float(study.accuracy.beta),
+        "n": study.n if study.n == "search" else list(study.n),
+        "trials": study.trials,
+        "points": study.points,
         "fit_from": study.fit_from,
-    }  # fmt: skip
+    }
     search = {} if study.search is None else {"search": vars(study.search)}
     return {
         "title": study.title,

@@ -35,9 +35,11 @@ def describe(value: Any, name: str = "value") -> Any:
     if isinstance(value, FunctionType | type) and "<" not in value.__qualname__:
         return ["name", _qualified(value)]
     raise InputError(
-        name, "numbers, strings, tuples, arrays, enums, frozen dataclasses of these, or functions of a module",
-        f"{type(value).__qualname__}", "make it a frozen dataclass: a result is found again by its fields",
-    )  # fmt: skip
+        name,
+        "numbers, strings, tuples, arrays, enums, frozen dataclasses of these, or functions of a module",
+        f"{type(value).__qualname__}",
+        "make it a frozen dataclass: a result is found again by its fields",
+    )
 
 
 def digest(value: Any, name: str = "value") -> str:
@@ -78,9 +80,11 @@ def _qualified(thing: Any) -> str:
         current = getattr(current, part, None)
     if current is not thing and isinstance(current, FunctionType | type):
         raise InputError(
-            "code", f"the present {thing.__qualname__} of {thing.__module__}", "one that was defined before it",
+            "code",
+            f"the present {thing.__qualname__} of {thing.__module__}",
+            "one that was defined before it",
             "make it again: its class or function was defined anew since it was made",
-        )  # fmt: skip
+        )
     return f"{module_of(thing)}.{thing.__qualname__}"
 
 

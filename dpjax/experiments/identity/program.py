@@ -23,18 +23,38 @@ from dpjax.core.lowered import lowered
 from dpjax.core.products import EXACT
 
 _INSIDE = {
-    "jit": ("jaxpr",), "closed_call": ("call_jaxpr",), "core_call": ("call_jaxpr",), "custom_jvp_call": ("call_jaxpr",),
-    "custom_vjp_call": ("call_jaxpr",), "checkpoint": ("jaxpr",), "dpjax_draw": ("jaxpr", "lanes"),
-}  # fmt: skip
+    "jit": ("jaxpr",),
+    "closed_call": ("call_jaxpr",),
+    "core_call": ("call_jaxpr",),
+    "custom_jvp_call": ("call_jaxpr",),
+    "custom_vjp_call": ("call_jaxpr",),
+    "checkpoint": ("jaxpr",),
+    "dpjax_draw": ("jaxpr", "lanes"),
+}
 """The parameters of calls that hold the called jaxpr."""
 _UNSEEN = ("name", "debug_info", "computation", "cond_name", "body_name")
 """Parameters that do not affect the computation; a reduction's ``computation`` is also its ``jaxpr``."""
 _NOT_RUN = ("debug_callback", "debug_print")
 _THREADED = {
-    "dot_general", "ragged_dot", "ragged_dot_general", "scaled_dot", "conv_general_dilated", "cholesky", "eig", "eigh",
-    "geqrf", "geqp3", "hessenberg", "householder_product", "lu", "qr", "schur", "svd", "triangular_solve",
+    "dot_general",
+    "ragged_dot",
+    "ragged_dot_general",
+    "scaled_dot",
+    "conv_general_dilated",
+    "cholesky",
+    "eig",
+    "eigh",
+    "geqrf",
+    "geqp3",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "qr",
+    "schur",
+    "svd",
+    "triangular_solve",
     "tridiagonal",
-}  # fmt: skip
+}
 
 
 def digest(program: ClosedJaxpr, token: str | None = None) -> str:
@@ -71,9 +91,11 @@ def calls_host(program: ClosedJaxpr | Jaxpr) -> bool:
     program = lowered(program)
     equations = (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns
     return any(
-        "callback" in equation.primitive.name or equation.primitive.name in _NOT_RUN
-        or any(map(calls_host, jaxprs_in_params(equation.params))) for equation in equations
-    )  # fmt: skip
+        "callback" in equation.primitive.name
+        or equation.primitive.name in _NOT_RUN
+        or any(map(calls_host, jaxprs_in_params(equation.params)))
+        for equation in equations
+    )
 
 
 class _Walker:
@@ -113,9 +135,11 @@ class _Walker:
         kind, parameters = equation.primitive.name, dict(equation.params)
         if "callback" in kind and self.token is None:
             raise InputError(
-                "learner", "a program without host callbacks", f"{kind}, whose function cannot be compared",
+                "learner",
+                "a program without host callbacks",
+                f"{kind}, whose function cannot be compared",
                 "compute it in JAX, or give the learner a cache_token, a string that changes with the function",
-            )  # fmt: skip
+            )
         counted = _INSIDE.get(kind, [key for key in sorted(parameters) if key not in _UNSEEN])
         if "callback" in kind:
             counted = [key for key in counted if key not in ("callback", "result_avals", "sharding")]
@@ -123,9 +147,11 @@ class _Walker:
             return f"{kind}[{';'.join(f'{key}={self.value(parameters[key])}' for key in counted)}]"
         except _OpaqueError as error:
             raise InputError(
-                "program", "parameters that have a canonical description", f"{kind}: {error}",
+                "program",
+                "parameters that have a canonical description",
+                f"{kind}: {error}",
                 "report it with the versions of dpjax and jax, or write the learner without this operation",
-            ) from None  # fmt: skip
+            ) from None
 
     def value(self, value: Any) -> str:
         """The canonical text of a parameter."""
@@ -149,8 +175,11 @@ class _Walker:
         if isinstance(value, type):
             return f"{value.__module__}.{value.__qualname__}"
         if is_dataclass(value) and not isinstance(value, type):
-            parts = [f"{field.name}={self.value(getattr(value, field.name))}" for field in fields(value)
-                     if field.name not in _UNSEEN]  # fmt: skip
+            parts = [
+                f"{field.name}={self.value(getattr(value, field.name))}"
+                for field in fields(value)
+                if field.name not in _UNSEEN
+            ]
             return f"{type(value).__qualname__}({','.join(parts)})"
         if isinstance(value, PyTreeDef):
             return _grouping(value)
@@ -170,9 +199,12 @@ def _state(value: Any) -> dict[str, Any]:
     copied, since then attributes do not say what a value does.
     """
     kind = type(value)
-    if kind.__eq__ is object.__eq__ or callable(value) or (kind.__reduce_ex__, kind.__reduce__, kind.__getstate__) != (
-        object.__reduce_ex__, object.__reduce__, object.__getstate__
-    ):  # fmt: skip
+    if (
+        kind.__eq__ is object.__eq__
+        or callable(value)
+        or (kind.__reduce_ex__, kind.__reduce__, kind.__getstate__)
+        != (object.__reduce_ex__, object.__reduce__, object.__getstate__)
+    ):
         raise _OpaqueError(f"a {kind.__qualname__}")
     try:
         state = value.__reduce_ex__(2)[2] or {}
@@ -180,8 +212,11 @@ def _state(value: Any) -> dict[str, Any]:
         raise _OpaqueError(f"a {kind.__qualname__}") from None
     attributes, slots = state if isinstance(state, tuple) else (state, {})
     parts = {**(attributes or {}), **slots}
-    remembered = [name for name, part in parts.items()
-                  if isinstance(getattr(kind, name, None), cached_property) or _is_hash(name, part, value)]  # fmt: skip
+    remembered = [
+        name
+        for name, part in parts.items()
+        if isinstance(getattr(kind, name, None), cached_property) or _is_hash(name, part, value)
+    ]
     return {name: part for name, part in parts.items() if name not in remembered}
 
 

@@ -26,10 +26,13 @@ _EPSILON = Column("epsilon", _REAL, "Privacy parameter epsilon.")
 _N = Column("n", _WHOLE, "Number of rows.")
 _ALPHA = Column("alpha", _REAL, "Accuracy alpha, the largest error of a successful trial.")
 LINE = (
-    _NAME, _K, _EPSILON, Column("delta", _REAL, "Privacy parameter delta of the budget; a pure learner uses none."),
+    _NAME,
+    _K,
+    _EPSILON,
+    Column("delta", _REAL, "Privacy parameter delta of the budget; a pure learner uses none."),
     _ALPHA,
     Column("beta", _REAL, "Failure probability beta: a sample size is enough if success is at least 1 - beta."),
-)  # fmt: skip
+)
 """The curve that a row belongs to."""
 _OTHER = Column("alpha", _REAL, "The alpha that was asked for: success is an error of at most this.")
 _ENDS = (
@@ -37,45 +40,54 @@ _ENDS = (
     Column("n_high", _WHOLE, "n* is at most this; null if no n was found to be enough."),
 )
 CURVES = (
-    *LINE, _N, Column("trials", _WHOLE, "Trials that count."),
+    *LINE,
+    _N,
+    Column("trials", _WHOLE, "Trials that count."),
     Column("successes", _WHOLE, "Trials in which the error of every concept is at most alpha."),
     Column("success", _REAL, "successes / trials."),
     Column("lower", _REAL, "Lower end of the simultaneous confidence band of the curve."),
     Column("upper", _REAL, "Upper end of the same band."),
     Column("no_answers", _WHOLE, "Trials in which the learner abstained on some concept."),
-)  # fmt: skip
+)
 N_STAR = (
-    *LINE, *_ENDS,
+    *LINE,
+    *_ENDS,
     Column("theorem", _WHOLE, "The learner's theorem: this n is enough; null without a theorem."),
     Column("confidence", _REAL, "Confidence of the bracket, for the whole search."),
     Column("trials", _WHOLE, "Trials of the search."),
     Column("ended", _TEXT, "Why the search ended: one step, trials spent, or end of the grid."),
-)  # fmt: skip
+)
 N_WITHIN = (
     *LINE,
     Column("fails_at", _WHOLE, "Success is below 1 - beta at this n; null if no n was found to be too small."),
     Column("passes_at", _WHOLE, "Success is above 1 - beta - gamma at this n, which may be below n*; null for none."),
     Column("gamma", _REAL, "The gamma of the search."),
     *N_STAR[-4:],
-)  # fmt: skip
+)
 ERRORS = (
-    *LINE, _N, Column("quantile", _REAL, "Level of the quantile."),
+    *LINE,
+    _N,
+    Column("quantile", _REAL, "Level of the quantile."),
     Column("error", _REAL, "Quantile of the largest error among the k concepts: the upper end of its bin."),
-)  # fmt: skip
+)
 EXPONENTS = (
-    _NAME, _EPSILON,
-    Column("k_from", _WHOLE, "Smallest k of the fit."), Column("k_to", _WHOLE, "Largest k of the fit."),
+    _NAME,
+    _EPSILON,
+    Column("k_from", _WHOLE, "Smallest k of the fit."),
+    Column("k_to", _WHOLE, "Largest k of the fit."),
     Column("slope", _REAL, "Exponent of k in n*, by least squares through the brackets."),
     Column("low", _REAL, "Lower end of the exponent's interval."),
     Column("high", _REAL, "Upper end of the exponent's interval."),
     Column("confidence", _REAL, "Confidence of the interval."),
     Column("theorem", _REAL, "Exponent of the same fit to the theorem's numbers; null without a theorem."),
     Column("claimed", _REAL, "Exponent that the theorem claims, without logarithms; null if it claims none."),
-)  # fmt: skip
+)
 FAILURES = (
-    *LINE, Column("n", _WHOLE, "Number of rows; null for the search of n*."),
-    Column("error", _TEXT, "Type and message of the error."), Column("traceback", _TEXT, "Its traceback."),
-)  # fmt: skip
+    *LINE,
+    Column("n", _WHOLE, "Number of rows; null for the search of n*."),
+    Column("error", _TEXT, "Type and message of the error."),
+    Column("traceback", _TEXT, "Its traceback."),
+)
 N_STAR_AT = (
     *(_OTHER if column is _ALPHA else column for column in LINE),
     Column("planned_alpha", _REAL, "Accuracy alpha that the learner's plan was made for."),
@@ -83,7 +95,7 @@ N_STAR_AT = (
     Column("n_low", _WHOLE, "Success is below 1 - beta at this n and at all smaller ones; null if none is known."),
     Column("n_high", _WHOLE, "The smallest n at which success is known to exceed 1 - beta; null if none is."),
     Column("confidence", _REAL, "Confidence for all alphas of a curve together."),
-)  # fmt: skip
+)
 
 
 def differences(between: str) -> tuple[Column, ...]:
@@ -101,7 +113,7 @@ def differences(between: str) -> tuple[Column, ...]:
         Column("upper", _REAL, "Upper end of the same interval."),
         Column("confidence", _REAL, "Confidence for all rows of the table together."),
         Column("ratio", _REAL, "Width of the interval, divided by that of independent trials."),
-    )  # fmt: skip
+    )
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:

@@ -31,7 +31,7 @@ def pairs(points: Sequence[Row], between: str) -> list[tuple[Row, Row]]:
 
 def differences(
     points: Sequence[Row], outcomes: Mapping[str, NDArray[np.uint8]], between: str, confidence: float = 0.95
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     """The success rate of the second point minus that of the first, for each of `pairs`.
 
     outcomes: the bytes of each point's trials by the name of its cell. confidence: that all intervals are right at
@@ -49,16 +49,23 @@ def differences(
         alone = int((second_good & ~first_good).sum()), int((first_good & ~second_good).sum())
         gap = difference(*alone, int((first_good & second_good).sum()), trials, each)
         yield {
-            **{name: first[name] for name in _WHERE if name != between}, "first": first[between],
-            "second": second[between], "trials": trials, "second_only": alone[0], "first_only": alone[1],
-            "difference": gap.estimate, "lower": gap.lower, "upper": gap.upper, "confidence": confidence,
+            **{name: first[name] for name in _WHERE if name != between},
+            "first": first[between],
+            "second": second[between],
+            "trials": trials,
+            "second_only": alone[0],
+            "first_only": alone[1],
+            "difference": gap.estimate,
+            "lower": gap.lower,
+            "upper": gap.upper,
+            "confidence": confidence,
             "ratio": gap.ratio,
-        }  # fmt: skip
+        }
 
 
 def brackets_at(
     points: Sequence[Row], outcomes: Mapping[str, NDArray[np.uint8]], alphas: Sequence[float], confidence: float = 0.95
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     """For each curve and each alpha: between which of its n success, an error of at most alpha, exceeds 1 - beta.
 
     With probability ``confidence`` for each curve, all its alphas together: success is below 1 - beta at n_low, and at
@@ -88,7 +95,10 @@ def _bracket(rows: list[Row], outcomes: Mapping[str, Any], alpha: float, confide
     below = int(np.argmin([*(upper < goal), False]))  # of the smallest n
     above = np.flatnonzero(lower > goal)
     return {
-        **{name: rows[0][name] for name in _WHERE if name != "n"}, "planned_alpha": planned, "alpha": alpha,
-        "at_most": error_bins.told_apart(planned, alpha), "n_low": rows[below - 1]["n"] if below else None,
+        **{name: rows[0][name] for name in _WHERE if name != "n"},
+        "planned_alpha": planned,
+        "alpha": alpha,
+        "at_most": error_bins.told_apart(planned, alpha),
+        "n_low": rows[below - 1]["n"] if below else None,
         "n_high": rows[above[0]]["n"] if len(above) else None,
-    }  # fmt: skip
+    }

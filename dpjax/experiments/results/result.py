@@ -71,8 +71,11 @@ class Result:
     @property
     def errors(self) -> pa.Table:
         """Quantiles of the largest error of a trial: upper ends of their bins."""
-        rows = [row | {"quantile": float(level), "error": error}
-                for row in self.data["points"] for level, error in row.get("errors", {}).items()]  # fmt: skip
+        rows = [
+            row | {"quantile": float(level), "error": error}
+            for row in self.data["points"]
+            for level, error in row.get("errors", {}).items()
+        ]
         return columns.table(rows, columns.ERRORS)
 
     @property
@@ -163,11 +166,16 @@ class Result:
 
     def __str__(self) -> str:
         """The curves and the brackets of n* as text."""
-        shown = (self.curves, ("learner", "k", "epsilon", "n", "success", "lower", "upper")), (
-            self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem", "ended")), (
-            self.n_within, ("learner", "k", "epsilon", "gamma", "fails_at", "passes_at"))  # fmt: skip
-        texts = [table.select(names).to_pandas().to_string(index=False, float_format="%.4g")
-                 for table, names in shown if table.num_rows]  # fmt: skip
+        shown = (
+            (self.curves, ("learner", "k", "epsilon", "n", "success", "lower", "upper")),
+            (self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem", "ended")),
+            (self.n_within, ("learner", "k", "epsilon", "gamma", "fails_at", "passes_at")),
+        )
+        texts = [
+            table.select(names).to_pandas().to_string(index=False, float_format="%.4g")
+            for table, names in shown
+            if table.num_rows
+        ]
         return "\n\n".join(texts) or repr(self)
 
     def __repr__(self) -> str:

@@ -19,13 +19,18 @@ _OF_POINTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     "no_answers": ("trials in which a concept got no answer", lambda row: row.get("no_answers")),
 }
 _OF_STARS = {
-    "n_low": "lower end of the bracket of n*", "n_high": "upper end of the bracket of n*",
-    "theorem": "sample size of the theorem", "below": "no private learner succeeds on every distribution below",
-}  # fmt: skip
+    "n_low": "lower end of the bracket of n*",
+    "n_high": "upper end of the bracket of n*",
+    "theorem": "sample size of the theorem",
+    "below": "no private learner succeeds on every distribution below",
+}
 _COORDINATES = {
-    "learner": "learner", "k": "number of concepts", "epsilon": "privacy parameter epsilon",
-    "n": "sample size", "quantile": "level of the quantile of the largest error of a trial",
-}  # fmt: skip
+    "learner": "learner",
+    "k": "number of concepts",
+    "epsilon": "privacy parameter epsilon",
+    "n": "sample size",
+    "quantile": "level of the quantile of the largest error of a trial",
+}
 _UNITS = {"learner": None, "successes": "trials", "trials": "trials", "no_answers": "trials", "k": "concepts"} | {
     name: "examples" for name in ("n", *_OF_STARS)
 }
@@ -75,9 +80,11 @@ def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
 
 
 def _filled(
-    axes: Mapping[str, Sequence[Any]], names: Sequence[str], rows: Sequence[Mapping[str, Any]],
+    axes: Mapping[str, Sequence[Any]],
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
     read: Callable[[Any], Any],
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """``float64`` over these axes, NaN where there is no row or no value; InputError if two rows have one place."""
     places = [{value: place for place, value in enumerate(axes[name])} for name in names]
     array = np.full([len(axes[name]) for name in names], np.nan)

@@ -128,9 +128,11 @@ class Cells:
         outcomes = outcomes[:trials]
         if (wrong := error_bins.bins(outcomes) == error_bins.INVALID).any():
             raise InputError(
-                "error", "a number in [0, 1] of each hypothesis", f"another one in trial {int(np.argmax(wrong))}",
+                "error",
+                "a number in [0, 1] of each hypothesis",
+                f"another one in trial {int(np.argmax(wrong))}",
                 "rerun that trial: the class's error or the learner's hypothesis is not a number",
-            )  # fmt: skip
+            )
         return outcomes
 
     def config(self, setting: Setting) -> dict[str, Any]:
@@ -141,13 +143,20 @@ class Cells:
         program = self._program(setting)
         trial, learner = program.trial, program.trial.learner
         return {
-            "trials": setting.trials_of(), "seed": self.seed, "n": setting.n, "k": setting.k,
-            "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": program.tile, "block": program.block,
+            "trials": setting.trials_of(),
+            "seed": self.seed,
+            "n": setting.n,
+            "k": setting.k,
+            "alpha": float(setting.alpha),
+            "capacity": trial.capacity,
+            "tile": program.tile,
+            "block": program.block,
             "learner": {"class": label(learner), "digest": setting.learner_digest},
-            "plan": digest_of(self._plan(setting)), "program": program.digest,
+            "plan": digest_of(self._plan(setting)),
+            "program": program.digest,
             "device": self.engine.device_kind + self._threads(program),
             "versions": versions(),
-        }  # fmt: skip
+        }
 
     def cell(self, setting: Setting) -> str:
         """The hash that names the setting's cell in the store."""

@@ -112,9 +112,11 @@ def compare_stores(first: Path | str, second: Path | str) -> Comparison:
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
         raise InputError(
-            "stores", "two results of one study", f"{first} and {second}, which share no point",
+            "stores",
+            "two results of one study",
+            f"{first} and {second}, which share no point",
             "run the same configuration with the same seed into both",
-        )  # fmt: skip
+        )
     labels = _labels(second) | _labels(first)
     pairs = [_pair(*two, labels) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
     first_alone, second_alone = (sum(len(side[name]) for name in side if name not in shared) for side in sides)
@@ -176,8 +178,19 @@ def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float | None]]
         np.array_equal(one.rows[name][:trials], other.rows[name][:trials]) for name in names - {"outcome"}
     )
     return Pair(
-        learner, epsilon, config["k"], config["n"], alpha, config["trials"]["purpose"],
-        (one.hash, other.hash), (config["device"], other.config["device"]),
-        config["program"] == other.config["program"], trials, int(differ.sum()), int(near.sum()),
-        int((good[0] != good[1]).sum()), (int(good[0].sum()), int(good[1].sum())), integers,
-    )  # fmt: skip
+        learner,
+        epsilon,
+        config["k"],
+        config["n"],
+        alpha,
+        config["trials"]["purpose"],
+        (one.hash, other.hash),
+        (config["device"], other.config["device"]),
+        config["program"] == other.config["program"],
+        trials,
+        int(differ.sum()),
+        int(near.sum()),
+        int((good[0] != good[1]).sum()),
+        (int(good[0].sum()), int(good[1].sum())),
+        integers,
+    )

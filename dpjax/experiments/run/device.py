@@ -12,13 +12,19 @@ import jax
 from dpjax.core.cores import cores
 from dpjax.experiments.run.memory_limit import memory_left
 
-_HARMLESS = ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count", "xla_gpu_cuda_data_dir",
-             "xla_gpu_force_compilation_parallelism", "xla_gpu_enable_command_buffer")  # fmt: skip
+_HARMLESS = (
+    "xla_force_host_platform_device_count",
+    "xla_cpu_parallel_codegen_split_count",
+    "xla_gpu_cuda_data_dir",
+    "xla_gpu_force_compilation_parallelism",
+    "xla_gpu_enable_command_buffer",
+)
 _HARMLESS_BEGINNING = "xla_dump"
 _USUAL = {
-    "jax_disable_most_optimizations": False, "jax_optimization_level": "UNKNOWN",
+    "jax_disable_most_optimizations": False,
+    "jax_optimization_level": "UNKNOWN",
     "jax_exec_time_optimization_effort": 0.0,
-}  # fmt: skip
+}
 """Settings of JAX for XLA's optimizations, and their defaults."""
 
 

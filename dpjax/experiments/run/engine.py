@@ -217,6 +217,8 @@ def host_devices(count: int | None) -> None:
     except RuntimeError as error:
         if count is not None and count != jax.local_device_count("cpu"):
             raise InputError(
-                "devices", f"{jax.local_device_count('cpu')}, the number at JAX's start", str(count),
+                "devices",
+                f"{jax.local_device_count('cpu')}, the number at JAX's start",
+                str(count),
                 "leave it out, or ask for it in a new process",
-            ) from error  # fmt: skip
+            ) from error

@@ -102,11 +102,15 @@ def forecast(study: Sweep, in_flight: int | None = None) -> Forecast:
     for curve in study.curves:
         visits: tuple[Visit, ...] = ()
         if study.search is not None:
-            visits = tuple(_visit(replace(curve.setting, n=step.n, purpose="search"), step.trials)
-                          for step in expected_search(curve, study).visits)  # fmt: skip
+            visits = tuple(
+                _visit(replace(curve.setting, n=step.n, purpose="search"), step.trials)
+                for step in expected_search(curve, study).visits
+            )
         points = tuple(_visit(replace(curve.setting, n=n), study.trials) for n in sizes_of(curve, study))
-        same = tuple((visit.setting.purpose, visit.setting.n, digest_of(visit.setting.plan()), visit.asked)
-                     for visit in visits + points)  # fmt: skip
+        same = tuple(
+            (visit.setting.purpose, visit.setting.n, digest_of(visit.setting.plan()), visit.asked)
+            for visit in visits + points
+        )
         identity = (curve.setting.learner, curve.setting.k, same)
         curves.append(CurveForecast(curve, visits, points, identity in seen))
         seen.add(identity)
@@ -130,9 +134,15 @@ def expected_search(curve: Curve, study: Sweep) -> Bracket:
         return round(trials * (1 - setting.beta ** (n / middle))), trials
 
     return search(
-        evaluate, options.grid(), setting.beta, 1 - options.confidence, trials=options.most_trials, gamma=options.gamma,
-        start=curve.expected(), stride=STRIDE,
-    )  # fmt: skip
+        evaluate,
+        options.grid(),
+        setting.beta,
+        1 - options.confidence,
+        trials=options.most_trials,
+        gamma=options.gamma,
+        start=curve.expected(),
+        stride=STRIDE,
+    )
 
 
 def timed(study: Sweep, what: Forecast) -> list[Rate]:

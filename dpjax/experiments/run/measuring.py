@@ -20,9 +20,15 @@ def find(curve: Curve, study: Sweep, cells: Cells) -> Bracket:
     assert study.search is not None
     options = study.search
     return bracket(
-        curve.setting, cells, options.grid(), start=curve.expected(), trials=options.most_trials,
-        error=1 - options.confidence, gamma=options.gamma, stride=STRIDE,
-    )  # fmt: skip
+        curve.setting,
+        cells,
+        options.grid(),
+        start=curve.expected(),
+        trials=options.most_trials,
+        error=1 - options.confidence,
+        gamma=options.gamma,
+        stride=STRIDE,
+    )
 
 
 def setting_of(item: Item) -> Setting:

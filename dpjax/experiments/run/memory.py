@@ -34,10 +34,11 @@ class DeviceMemory:
             free = self.free
         trial = program.trial
         raise InputError(
-            "memory", f"at most {free >> 20} MiB, which the device has",
+            "memory",
+            f"at most {free >> 20} MiB, which the device has",
             f"{need >> 20} MiB for {program.block} trials at once of {trial.capacity} rows and {trial.k} concepts",
             "lower n, n_max or k, or use a device with more memory",
-        )  # fmt: skip
+        )
 
     @contextmanager
     def taken(self, need: int) -> Iterator[None]:

@@ -69,9 +69,16 @@ def end_of(setting: Setting, n: int) -> Setting:
 
 
 def bracket(
-    setting: Setting, cells: Cells, grid: Sequence[int], *, start: float | None = None, trials: int = TRIALS,
-    error: float = 0.05, gamma: float = 0.0, stride: int = 1,
-) -> Bracket:  # fmt: skip
+    setting: Setting,
+    cells: Cells,
+    grid: Sequence[int],
+    *,
+    start: float | None = None,
+    trials: int = TRIALS,
+    error: float = 0.05,
+    gamma: float = 0.0,
+    stride: int = 1,
+) -> Bracket:
     """`sequential_search.search` over keyed trials of the setting: the bracket of n* for success 1 - beta.
 
     Exactly the trials that the search asks for are counted, so its result does not depend on the size of blocks.

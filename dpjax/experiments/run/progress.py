@@ -32,11 +32,18 @@ class Progress:
         self._lines = not quiet and not terminal and display is None
         self._say = LOG.info if say is None else say
         self._bars = bars.Progress(
-            bars.SpinnerColumn(), bars.TextColumn("{task.description}", markup=False), bars.BarColumn(),
-            bars.MofNCompleteColumn(), bars.TimeElapsedColumn(), bars.TextColumn("left"), bars.TimeRemainingColumn(),
-            bars.TextColumn("{task.fields[rate]}"), console=Screen(stderr=True, soft_wrap=False), transient=True,
+            bars.SpinnerColumn(),
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TimeElapsedColumn(),
+            bars.TextColumn("left"),
+            bars.TimeRemainingColumn(),
+            bars.TextColumn("{task.fields[rate]}"),
+            console=Screen(stderr=True, soft_wrap=False),
+            transient=True,
             disable=quiet or not terminal,
-        )  # fmt: skip
+        )
         self._task = self._bars.add_task("starting", total=None, rate="")
         self._count, self._since, self._told = 0, time.monotonic(), time.monotonic()
         self._what, self._done, self._total = "starting", 0, 0

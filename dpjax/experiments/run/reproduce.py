@@ -46,10 +46,14 @@ class Reproduced:
         dots = " ..." * (self.y.shape[1] > _SHOWN)
         labels = [" ".join(map(str, row[:_SHOWN].astype(int))) + dots for row in self.y[:_SHOWN]]
         lines += [f"row {i:<7} {self.x[i]}: {text}" for i, text in enumerate(labels)]
-        concepts = [f"concept {j:<3} target {target}; found {self.hypotheses[j]}; error {self.errors[j]:.6g}"
-                    for j, target in enumerate(self.targets)]  # fmt: skip
-        more = [f"            and {len(part) - _SHOWN} more {what}" for part, what in
-                ((self.x, "rows"), (concepts, "concepts"))]  # fmt: skip
+        concepts = [
+            f"concept {j:<3} target {target}; found {self.hypotheses[j]}; error {self.errors[j]:.6g}"
+            for j, target in enumerate(self.targets)
+        ]
+        more = [
+            f"            and {len(part) - _SHOWN} more {what}"
+            for part, what in ((self.x, "rows"), (concepts, "concepts"))
+        ]
         lines += more[:1] * (len(self.x) > _SHOWN) + concepts[:_SHOWN] + more[1:] * (len(concepts) > _SHOWN)
         lines += ["success" if self.success else "no success", *([f"note: {self.note}"] if self.note else [])]
         return "\n".join(lines)
@@ -65,10 +69,16 @@ def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
     outcome, byte, error = replayed(setting, seed, trial)
     x = learner.concepts.domain.decode(np.asarray(outcome.sample.x)[:n])
     return Reproduced(
-        setting.key_of(seed, trial), np.asarray(x).tolist(), np.asarray(outcome.sample.y)[:n],
-        describe(learner.concepts, outcome.target), describe(learner.concepts, outcome.found), error.tolist(),
-        int(byte), bool(error_bins.successes(byte, setting.alpha)), bool(error_bins.silent(byte)),
-    )  # fmt: skip
+        setting.key_of(seed, trial),
+        np.asarray(x).tolist(),
+        np.asarray(outcome.sample.y)[:n],
+        describe(learner.concepts, outcome.target),
+        describe(learner.concepts, outcome.found),
+        error.tolist(),
+        int(byte),
+        bool(error_bins.successes(byte, setting.alpha)),
+        bool(error_bins.silent(byte)),
+    )
 
 
 def replayed(setting: Setting, seed: int, trial: int) -> tuple[Outcome, np.ndarray, np.ndarray]:

@@ -85,12 +85,20 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
             np.array([row[f] for row in group], float) for f in ("k", "n_low", "n_high", "theorem")
         )
         fit = fit_exponent(k, low, high, error=1 - group[0]["confidence"])
-        rows.append({
-            "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
-            "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
-            "theorem": None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope,
-            "claimed": group[-1]["exponent_of_k"],
-        })  # fmt: skip
+        rows.append(
+            {
+                "learner": name,
+                "epsilon": epsilon,
+                "k_from": int(k.min()),
+                "k_to": int(k.max()),
+                "slope": fit.slope,
+                "low": fit.low,
+                "high": fit.high,
+                "confidence": fit.confidence,
+                "theorem": None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope,
+                "claimed": group[-1]["exponent_of_k"],
+            }
+        )
     return rows
 
 
@@ -120,20 +128,26 @@ def _failure(item: Item, error: str, text: str) -> dict[str, Any]:
 def _star_row(curve: Curve, star: Bracket, cells: Cells) -> dict[str, Any]:
     names = ("fails_at", "passes_at", "gamma") if star.gamma else ("n_low", "n_high")
     return {
-        **curve.labels(), "guarantee_delta": _delta(curve.guarantee()),
-        **dict(zip(names, (star.n_low, star.n_high, star.gamma), strict=False)), **theory(curve),
-        "confidence": star.confidence, "trials": star.trials_total, "ended": star.ended,
+        **curve.labels(),
+        "guarantee_delta": _delta(curve.guarantee()),
+        **dict(zip(names, (star.n_low, star.n_high, star.gamma), strict=False)),
+        **theory(curve),
+        "confidence": star.confidence,
+        "trials": star.trials_total,
+        "ended": star.ended,
         "cells": {str(visit.n): cells.cell(end_of(curve.setting, visit.n)) for visit in star.visits},
-    }  # fmt: skip
+    }
 
 
 def theory(curve: Curve) -> dict[str, Any]:
     """The theorem's n, and the lower bound for all learners that are as private: ``below``, by ``below_by``."""
     below = curve.below()
     return {
-        "theorem": curve.theorem(), "exponent_of_k": curve.setting.learner.exponent_of_k,
-        "below": None if below is None else below.n, "below_by": None if below is None else below.name,
-    }  # fmt: skip
+        "theorem": curve.theorem(),
+        "exponent_of_k": curve.setting.learner.exponent_of_k,
+        "below": None if below is None else below.n,
+        "below_by": None if below is None else below.name,
+    }
 
 
 def _delta(guarantee: Guarantee | None) -> float | None:
@@ -143,7 +157,7 @@ def _delta(guarantee: Guarantee | None) -> float | None:
 
 def _point_rows(
     curve: Curve, study: Sweep, sizes: tuple[int, ...], cells: Cells, known: Known, failures: list[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     counted = []
     for n in sizes:
         item = Item(study, curve, n)

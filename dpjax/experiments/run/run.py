@@ -35,10 +35,18 @@ EARLIER = "result.earlier.json"
 
 
 def run(
-    study: Sweep, out: str | Path, *, engine: TileEngine | None = None, progress: Any = None, quiet: bool = False,
-    rules: Rules | None = None, executor: Executor | None = None, take: Take | None = None,
-    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
-) -> Result:  # fmt: skip
+    study: Sweep,
+    out: str | Path,
+    *,
+    engine: TileEngine | None = None,
+    progress: Any = None,
+    quiet: bool = False,
+    rules: Rules | None = None,
+    executor: Executor | None = None,
+    take: Take | None = None,
+    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(),
+    repair: bool = False,
+) -> Result:
     """Measures everything that is not yet stored in ``out``.
 
     Several curves are measured at the same time: one is compiled while another runs. Other processes may compute cells
@@ -78,10 +86,17 @@ def run(
 
 
 def run_shard(
-    study: Sweep, out: str | Path, mine: Callable[[str], bool], *, engine: TileEngine | None = None,
-    progress: Any = None, quiet: bool = False, rules: Rules | None = None,
-    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+    study: Sweep,
+    out: str | Path,
+    mine: Callable[[str], bool],
+    *,
+    engine: TileEngine | None = None,
+    progress: Any = None,
+    quiet: bool = False,
+    rules: Rules | None = None,
+    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(),
+    repair: bool = False,
+) -> dict[str, Any]:
     """Computes the items of a study whose names are ``mine``, see `records.shard_of`, and returns how many are done,
     how many failed, and whether all of them were looked at. Results are made by `run` in the same folder."""
     counts = {DONE: 0, FAILED: 0}
@@ -102,9 +117,15 @@ def run_shard(
 
 @contextmanager
 def _opened(
-    study: Sweep, out: str | Path, engine: TileEngine | None, progress: Any, quiet: bool, rules: Rules | None,
-    repair: bool, patience: float = 0.0,
-) -> Iterator[tuple[Worker, Any]]:  # fmt: skip
+    study: Sweep,
+    out: str | Path,
+    engine: TileEngine | None,
+    progress: Any,
+    quiet: bool,
+    rules: Rules | None,
+    repair: bool,
+    patience: float = 0.0,
+) -> Iterator[tuple[Worker, Any]]:
     """A worker of the study, and its progress."""
     checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
     with ExitStack() as stack:
@@ -147,9 +168,12 @@ class _Curves:
     """The curves of a study, each measured as soon as its items are done; the result grows in the order of curves."""
 
     def __init__(
-        self, study: Sweep, worker: Worker, step: Callable[[str, int, int], None],
+        self,
+        study: Sweep,
+        worker: Worker,
+        step: Callable[[str, int, int], None],
         keep: Callable[[dict[str, Any]], None],
-    ):  # fmt: skip
+    ):
         self.study, self.worker, self.step, self.keep = study, worker, step, keep
         self._lock = threading.Lock()
         self._open = {id(curve): 0 for curve in study.curves}
@@ -265,5 +289,11 @@ def save(data: dict[str, Any], out: Path) -> None:
 
 
 def _about(study: Sweep, cells: Cells) -> dict[str, Any]:
-    return {"title": study.title, "config": study_spec(study), "seed": study.seed, "versions": versions(),
-            "made_by": made_by(), "device": cells.engine.device_kind}  # fmt: skip
+    return {
+        "title": study.title,
+        "config": study_spec(study),
+        "seed": study.seed,
+        "versions": versions(),
+        "made_by": made_by(),
+        "device": cells.engine.device_kind,
+    }

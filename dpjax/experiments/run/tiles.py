@@ -97,9 +97,11 @@ class Program:
         trace = run.trace(*specs)
         if trace.jaxpr is not self.jaxpr() and _digest(self.trial, trace.jaxpr) != self.digest:
             raise InputError(
-                "learner", "code that stays as it is while it is measured", "another program than a moment ago",
+                "learner",
+                "code that stays as it is while it is measured",
+                "another program than a moment ago",
                 "do not change the learner, or what it reads, during a run; run the study again",
-            )  # fmt: skip
+            )
         return trace.lower().compile()
 
 
@@ -145,9 +147,14 @@ def traced(trial: Trial, task: Task, point: Point, device: Any = None) -> Progra
         specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(np.shape(part), np.asarray(part).dtype), arguments)
         jaxpr = run.trace(*specs).jaxpr
         return Program(
-            trial, run, _digest(trial, jaxpr), weakref.ref(jaxpr), *tile_shape(trial, device),
-            program.sums_in_parts(jaxpr), program.calls_host(jaxpr),
-        )  # fmt: skip
+            trial,
+            run,
+            _digest(trial, jaxpr),
+            weakref.ref(jaxpr),
+            *tile_shape(trial, device),
+            program.sums_in_parts(jaxpr),
+            program.calls_host(jaxpr),
+        )
 
 
 def _digest(trial: Trial, jaxpr: Any) -> str:

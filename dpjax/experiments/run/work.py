@@ -82,9 +82,14 @@ class Worker:
     """
 
     def __init__(
-        self, store: Store, engine: TileEngine, records: Records, seed: int, rules: Rules,
+        self,
+        store: Store,
+        engine: TileEngine,
+        records: Records,
+        seed: int,
+        rules: Rules,
         trials: Callable[[int], None] = lambda count: None,
-    ):  # fmt: skip
+    ):
         self.records, self.rules, self._trials = records, rules, trials
         self.cells = Cells(store, engine, seed, self._tick)
         self._own = _Own()
@@ -171,9 +176,13 @@ class Worker:
 
     def _about(self, item: Item) -> Record:
         return {
-            "code": self.rules.code, "device": self.cells.engine.device_kind, "item": str(item), "versions": versions(),
-            "host": socket.gethostname(), "at": time.time(),
-        }  # fmt: skip
+            "code": self.rules.code,
+            "device": self.cells.engine.device_kind,
+            "item": str(item),
+            "versions": versions(),
+            "host": socket.gethostname(),
+            "at": time.time(),
+        }
 
     def _counts(self, name: str, failure: Record) -> bool:
         """Whether a recorded failure is one of this code and kind of device, so that trying again is of no use."""
@@ -195,9 +204,13 @@ class Worker:
 
 
 def work(
-    worker: Worker, items: Iterable[Item], executor: Executor, take: Take, ended: Ended = lambda *_: None,
+    worker: Worker,
+    items: Iterable[Item],
+    executor: Executor,
+    take: Take,
+    ended: Ended = lambda *_: None,
     elsewhere: bool = False,
-) -> bool:  # fmt: skip
+) -> bool:
     """Submits items, and those that follow from them, until all are done or have failed; False if `Worker.stop` ended
     it.
 

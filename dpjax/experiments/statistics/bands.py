@@ -60,10 +60,13 @@ def fit_exponent(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike
     slope = float(weight @ middle)
     ends = weight * bottom, weight * top
     return Exponent(
-        slope=slope, intercept=float(middle.mean() - slope * u.mean()),
-        low=float(np.minimum(*ends).sum()), high=float(np.maximum(*ends).sum()),
-        line=_line_slopes(u, bottom, top), confidence=float(max(0.0, 1 - errors.sum())),
-    )  # fmt: skip
+        slope=slope,
+        intercept=float(middle.mean() - slope * u.mean()),
+        low=float(np.minimum(*ends).sum()),
+        high=float(np.maximum(*ends).sum()),
+        line=_line_slopes(u, bottom, top),
+        confidence=float(max(0.0, 1 - errors.sum())),
+    )
 
 
 def _line_slopes(u: Floats, bottom: Floats, top: Floats) -> tuple[float, float] | None:
@@ -82,9 +85,11 @@ def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) ->
     one_shape = values[0].ndim == 1 and all(value.shape == values[0].shape for value in values)
     if not one_shape or not all(np.all((value > 0) & np.isfinite(value)) for value in values):
         raise InputError(
-            "brackets", "positive finite x, low and high, each of shape [K]", actual,
+            "brackets",
+            "positive finite x, low and high, each of shape [K]",
+            actual,
             "leave out the points whose bracket has no lower or no upper end",
-        )  # fmt: skip
+        )
     if np.any(values[1] > values[2]):
         raise InputError("brackets", "low <= high at each x", actual, "swap low and high")
     if np.unique(values[0]).size < 2:

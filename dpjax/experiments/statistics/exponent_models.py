@@ -54,9 +54,16 @@ class SumExponent:
 
 
 def fit_sum(
-    x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, error: ArrayLike = 0.0, *,
-    fixed: ArrayLike = 1.0, constant: bool = True, allowance: float = 1.0,
-) -> SumExponent:  # fmt: skip
+    x: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    factor: ArrayLike = 1.0,
+    error: ArrayLike = 0.0,
+    *,
+    fixed: ArrayLike = 1.0,
+    constant: bool = True,
+    allowance: float = 1.0,
+) -> SumExponent:
     """The exponents b for which c fixed(x) + a factor(x) x**b, or the maximum of the two terms, is near all brackets.
 
     A theorem of the form O(A + B) does not distinguish the two. A learner whose parts fail independently is closer to
@@ -78,15 +85,24 @@ def fit_sum(
     near = GRID[misses <= allowance * (1 + 1e-9)]
     errors = brackets(x, low, high, error)[3]
     return SumExponent(
-        best=curves[best[len(best) // 2]], low=float(near[0]) if near.size else None,
-        high=float(near[-1]) if near.size else None, allowance=allowance, confidence=float(max(0.0, 1 - errors.sum())),
-    )  # fmt: skip
+        best=curves[best[len(best) // 2]],
+        low=float(near[0]) if near.size else None,
+        high=float(near[-1]) if near.size else None,
+        allowance=allowance,
+        confidence=float(max(0.0, 1 - errors.sum())),
+    )
 
 
 def nearest(
-    exponent: float, x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, *,
-    fixed: ArrayLike = 1.0, constant: bool = True,
-) -> Curve:  # fmt: skip
+    exponent: float,
+    x: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    factor: ArrayLike = 1.0,
+    *,
+    fixed: ArrayLike = 1.0,
+    constant: bool = True,
+) -> Curve:
     """The curve of this exponent with the least miss; arguments as in `fit_sum`."""
     exponents = np.array([exponent], np.float64)
     return _nearest(exponents, x, low, high, factor, fixed if constant else None)[0]

@@ -119,9 +119,18 @@ def log_evidence_below(hits: int, misses: int, bound: float) -> float:
 
 
 def search(
-    evaluate: Evaluate, grid: Sequence[int], beta: float, error: float, *, trials: int = TRIALS, gamma: float = 0.0,
-    first: int = 64, growth: float = 1.3, start: float | None = None, stride: int = 4,
-) -> Bracket:  # fmt: skip
+    evaluate: Evaluate,
+    grid: Sequence[int],
+    beta: float,
+    error: float,
+    *,
+    trials: int = TRIALS,
+    gamma: float = 0.0,
+    first: int = 64,
+    growth: float = 1.3,
+    start: float | None = None,
+    stride: int = 4,
+) -> Bracket:
     """Brackets n* on an ascending grid; the bracket is wrong with probability at most ``error``, see `Bracket`.
 
     evaluate: see Evaluate; called with increasing numbers of trials. The result is a function of its values.
@@ -212,14 +221,18 @@ class _Test:
         """About how many more trials decide, for each grid point that leaves the bracket: ``below`` if n fails,
         ``above`` if it passes. An estimate that no claim rests on."""
         rate, (fails, passes) = (self.successes + 0.5) / (self.trials + 1), self._evidence()
-        ways = (1 - self.beta - rate, fails, 1 - self.beta, below), (
-            rate - 1 + self.beta + self.gamma, passes, 1 - self.beta - self.gamma, above
-        )  # fmt: skip
+        ways = (
+            (1 - self.beta - rate, fails, 1 - self.beta, below),
+            (rate - 1 + self.beta + self.gamma, passes, 1 - self.beta - self.gamma, above),
+        )
         return min(
-            (max(self.threshold - evidence, 0.5) / _divergence(rate, bound) / steps
-             for margin, evidence, bound, steps in ways if margin > 1e-9),
+            (
+                max(self.threshold - evidence, 0.5) / _divergence(rate, bound) / steps
+                for margin, evidence, bound, steps in ways
+                if margin > 1e-9
+            ),
             default=math.inf,
-        )  # fmt: skip
+        )
 
     def _evidence(self) -> tuple[float, float]:
         """Logarithms of the evidence that n fails, and that it passes."""
@@ -293,7 +306,7 @@ def _ask(evaluate: Evaluate, n: int, target: int, old_successes: int, old_trials
             f"at least {target} trials that continue {old_successes} successes in {old_trials}",
             f"{successes} successes in {trials}",
             "return cumulative counts of the first trials at n, the same ones at every call",
-        )  # fmt: skip
+        )
     return successes, trials
 
 
@@ -323,9 +336,11 @@ def _grid(grid: Sequence[int]) -> tuple[int, ...]:
     points = tuple(operator.index(n) for n in grid)
     if not points or points[0] < 1 or any(a >= b for a, b in itertools.pairwise(points)):
         raise InputError(
-            "grid", "whole numbers >= 1 in strictly ascending order", f"{list(points[:8])} ({len(points)} points)",
+            "grid",
+            "whole numbers >= 1 in strictly ascending order",
+            f"{list(points[:8])} ({len(points)} points)",
             "use geometric_grid(low, high)",
-        )  # fmt: skip
+        )
     return points
 
 

@@ -83,9 +83,11 @@ def _plain(value: Any, name: str) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) and not key.startswith("$") for key in value):
         return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
     raise InputError(
-        name, "None, a bool, an int, a finite float, a str, a list, or a mapping with str keys not beginning with $",
-        repr(value)[:80], "describe the configuration in these terms",
-    )  # fmt: skip
+        name,
+        "None, a bool, an int, a finite float, a str, a list, or a mapping with str keys not beginning with $",
+        repr(value)[:80],
+        "describe the configuration in these terms",
+    )
 
 
 def native(value: Any) -> Any:

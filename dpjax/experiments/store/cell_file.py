@@ -27,9 +27,13 @@ RESERVED = {"trial", "cell", "config", "versions"}
 """Columns of `store.Store.compact` beside those of cells."""
 
 LAYOUT: dict[str, Any] = {
-    "compression": "zstd", "compression_level": 3, "use_dictionary": False, "write_statistics": False,
-    "version": "2.6", "data_page_version": "1.0",
-}  # fmt: skip
+    "compression": "zstd",
+    "compression_level": 3,
+    "use_dictionary": False,
+    "write_statistics": False,
+    "version": "2.6",
+    "data_page_version": "1.0",
+}
 _NAME = re.compile(r"([0-9a-f]{64})-([1-9][0-9]{0,9})\.parquet", re.ASCII)
 _MOST_BYTES = 1 << 30
 """Of the rows of a cell, in memory."""
@@ -131,9 +135,11 @@ def outcomes_of(rows: Rows) -> NDArray[np.uint8]:
 
 def _broken(path: Path, why: str) -> BrokenCell:
     return BrokenCell(
-        "store", "a whole cell file", f"{path}: {why}",
+        "store",
+        "a whole cell file",
+        f"{path}: {why}",
         "run again with --repair, or move the file away; the next `curve` computes the cell again",
-    )  # fmt: skip
+    )
 
 
 def cell_of(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> Cell:
@@ -144,9 +150,11 @@ def cell_of(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> Cell:
     if len(shape) != 1 or shape == (0,) or not whole or RESERVED & columns.keys():
         what = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in columns.items())
         raise InputError(
-            "rows", "columns of whole numbers of one shape [trials >= 1], with names of their own", what or "no column",
+            "rows",
+            "columns of whole numbers of one shape [trials >= 1], with names of their own",
+            what or "no column",
             "give one number for each trial, one column for each kind of number",
-        )  # fmt: skip
+        )
     if any(column.max() > np.iinfo(np.int64).max for column in columns.values()):
         raise InputError("rows", "numbers below 2**63", "a larger one", "count fewer things")
     exact = {name: column if column.dtype == np.uint8 else column.astype(np.int64) for name, column in columns.items()}
@@ -168,17 +176,21 @@ def require_common(stored: Cell, new: Cell, path: Path) -> None:
     """InputError if the trials that both cells have differ, or if other versions computed them."""
     if new.versions != stored.versions:
         raise StoreError(
-            "store", f"a cell of {new.versions}", f"{path} of {stored.versions}",
+            "store",
+            f"a cell of {new.versions}",
+            f"{path} of {stored.versions}",
             "use another directory, or the versions that began the cell, or delete the file",
-        )  # fmt: skip
+        )
     common = min(len(new), len(stored))
     same = new.rows.keys() == stored.rows.keys()
     if not same or any(not np.array_equal(new.rows[name][:common], stored.rows[name][:common]) for name in new.rows):
         raise InputError(
-            "rows", f"the {common} trials that {path} holds", "other numbers or other columns",
+            "rows",
+            f"the {common} trials that {path} holds",
+            "other numbers or other columns",
             "the configuration leaves out something that changes results: add it, or report that a trial is not "
             "reproducible",
-        )  # fmt: skip
+        )
 
 
 def _content(text: str, by: str, rows: Rows) -> str:

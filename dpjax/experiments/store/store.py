@@ -303,9 +303,11 @@ def require_schema(root: Path, patience: float = 0.0) -> None:
         time.sleep(_PAUSE)
     if schema != SCHEMA:
         raise StoreError(
-            "store", f"a store of format {SCHEMA}", f"{root}, of format {schema or '1 or unknown'}",
+            "store",
+            f"a store of format {SCHEMA}",
+            f"{root}, of format {schema or '1 or unknown'}",
             "choose another directory: old results stay as they are and are never mixed with new ones",
-        )  # fmt: skip
+        )
 
 
 def _schema(path: Path) -> Any:

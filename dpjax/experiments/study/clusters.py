@@ -29,9 +29,11 @@ _ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d
 
 @contextmanager
 def cluster(
-    kind: str | None = None, address: str | None = None, workers: int | None = None,
+    kind: str | None = None,
+    address: str | None = None,
+    workers: int | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Iterator[Executor]:  # fmt: skip
+) -> Iterator[Executor]:
     """An executor for `Study.run`: a Dask cluster of a kind, or the one of a scheduler's address.
 
     Args:
@@ -51,9 +53,11 @@ def cluster(
             client = stack.enter_context(distributed.Client(place))
         except (OSError, ValueError) as error:
             raise InputError(
-                "scheduler", "a Dask scheduler that answers", f"{address or kind}: {error}",
+                "scheduler",
+                "a Dask scheduler that answers",
+                f"{address or kind}: {error}",
                 "check the address, and that the scheduler runs",
-            ) from error  # fmt: skip
+            ) from error
         yield client.get_executor(pure=False)
 
 
@@ -76,9 +80,12 @@ def check_cluster(kind: str | None, address: str | None, workers: int | None, op
 
 def _local(workers: int, options: dict[str, Any]) -> Any:
     defaults = {
-        "threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0", "memory_limit": None,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": "localhost:0",
+        "memory_limit": None,
         "env": {DEVICES: str(max(1, cores() // workers))},
-    }  # fmt: skip
+    }
     made = _needed("distributed").LocalCluster(**(defaults | options | {"n_workers": 0}))
 
     def refill() -> None:
@@ -132,8 +139,10 @@ def _kubernetes(workers: int, options: dict[str, Any]) -> Any:
 
 
 KINDS: Mapping[str, Callable[[int, dict[str, Any]], Any]] = {
-    "local": _local, "slurm": _slurm, "kubernetes": _kubernetes,
-}  # fmt: skip
+    "local": _local,
+    "slurm": _slurm,
+    "kubernetes": _kubernetes,
+}
 """What starts a cluster of so many workers with these options, by name."""
 
 

@@ -81,8 +81,10 @@ def _opened(session: _Session) -> tuple[Sweep, Worker]:
     engine = Engine()
     if engine.device_kind != session.device:
         raise InputError(
-            "executor", f"processes on {session.device}, as the one that hands out the work", engine.device_kind,
+            "executor",
+            f"processes on {session.device}, as the one that hands out the work",
+            engine.device_kind,
             "run the command on a host of their kind, or shards of it there: results of two kinds are different cells",
-        )  # fmt: skip
+        )
     store = Store(folder, patience=PATIENCE)
     return study, Worker(store, engine, Records(folder), study.seed, session.rules)

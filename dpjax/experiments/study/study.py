@@ -39,10 +39,16 @@ class Study(Sweep):
     """
 
     def run(
-        self, out: str | Path, *, engine: "TileEngine | None" = None, progress: "Progress | None" = None,
-        quiet: bool = False, rules: "Rules | None" = None, executor: Executor | None = None,
+        self,
+        out: str | Path,
+        *,
+        engine: "TileEngine | None" = None,
+        progress: "Progress | None" = None,
+        quiet: bool = False,
+        rules: "Rules | None" = None,
+        executor: Executor | None = None,
         imports: Sequence[str] = (),
-    ) -> "Result":  # fmt: skip
+    ) -> "Result":
         """Measures everything that is not stored yet in the folder ``out``, and returns a `result.Result`.
 
         Run it again after an interruption to go on. Points that raise are among the result's failures.

@@ -231,9 +231,11 @@ def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, 
     require_tables(data)
     if "problem" in data:
         raise InputError(
-            "configuration", "[task] and [learners]", "[problem], an earlier form",
+            "configuration",
+            "[task] and [learners]",
+            "[problem], an earlier form",
             "name classes and learners by their constructors, as configs/demo.toml does",
-        )  # fmt: skip
+        )
     table = _read(StudyTable, data)
     builder = Builder(tuple(imports))
     with _all_modules(data, builder):
@@ -243,8 +245,15 @@ def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, 
     values = table.sweep.model_dump(exclude_none=True)
     goal = {name: values.pop(name, getattr(Sweep.accuracy, name)) for name in ("alpha", "beta")}
     search = None if table.search is None else Search(**table.search.model_dump(exclude_none=True))
-    return {"task": task, "learners": learners, **values, "accuracy": Accuracy(**goal), "search": search,
-            "seed": table.seed, "title": table.title}  # fmt: skip
+    return {
+        "task": task,
+        "learners": learners,
+        **values,
+        "accuracy": Accuracy(**goal),
+        "search": search,
+        "seed": table.seed,
+        "title": table.title,
+    }
 
 
 def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:

@@ -97,10 +97,7 @@ def _arguments(
 
     if agree:
         yield "an unseen element, also without privacy", lambda: generalization.unseen(k, alpha, beta)
-        yield (
-            "packing, bns:5.2",
-            packed(lambda epsilon, delta: packing.concepts(k, epsilon, alpha, beta, delta)),
-        )
+        yield ("packing, bns:5.2", packed(lambda epsilon, delta: packing.concepts(k, epsilon, alpha, beta, delta)))
     apart = task.concepts.separated(alpha)
     if differ and alpha < 0.5:
         apart = max(apart, packing.TWO)
@@ -110,10 +107,7 @@ def _arguments(
             packed(lambda epsilon, delta: packing.separated(apart, k, epsilon, beta, delta)),
         )
     if differ and task.flips is not None:
-        yield (
-            "agnostic scores, after bns:4.7",
-            lambda: fingerprinting.agnostic(k, epsilon, delta, alpha, beta),
-        )
+        yield ("agnostic scores, after bns:4.7", lambda: fingerprinting.agnostic(k, epsilon, delta, alpha, beta))
     if differ and (chain := _chain(task.concepts)) > 1:
         yield (
             "scores of thresholds, after bns:4.3",

@@ -47,14 +47,18 @@ class Setting:
             hash(self.learner)
         except TypeError as error:
             raise InputError(
-                "learner", "a frozen dataclass whose fields are equal by value and can be hashed",
-                f"{type(self.learner).__name__} ({error})", "use tuples for lists, and leaves of the plan for arrays",
-            ) from error  # fmt: skip
+                "learner",
+                "a frozen dataclass whose fields are equal by value and can be hashed",
+                f"{type(self.learner).__name__} ({error})",
+                "use tuples for lists, and leaves of the plan for arrays",
+            ) from error
         if self.learner.concepts != self.task.concepts:
             raise InputError(
-                "learner", f"one of the task's class, {self.task.concepts}",
-                f"{type(self.learner).__name__} of {self.learner.concepts}", "build it with task.concepts",
-            )  # fmt: skip
+                "learner",
+                f"one of the task's class, {self.task.concepts}",
+                f"{type(self.learner).__name__} of {self.learner.concepts}",
+                "build it with task.concepts",
+            )
 
     @cached_property
     def learner_digest(self) -> str:

@@ -164,11 +164,21 @@ class Sweep:
     title: str | None = None
 
     def __init__(
-        self, task: Task, learners: Learners, k: _Wholes = 1, epsilon: _Reals = 1.0, delta: float = delta,
-        accuracy: Accuracy = _ACCURACY, n: _Wholes | Literal["search"] = "search", search: Search | None = None,
-        trials: int = trials, points: int = points, fit_from: int = fit_from, seed: int = seed,
+        self,
+        task: Task,
+        learners: Learners,
+        k: _Wholes = 1,
+        epsilon: _Reals = 1.0,
+        delta: float = delta,
+        accuracy: Accuracy = _ACCURACY,
+        n: _Wholes | Literal["search"] = "search",
+        search: Search | None = None,
+        trials: int = trials,
+        points: int = points,
+        fit_from: int = fit_from,
+        seed: int = seed,
         title: str | None = None,
-    ):  # fmt: skip
+    ):
         for name, value in [*locals().items()][1:]:  # without self
             object.__setattr__(self, name, value)
         self._check(learners, k, epsilon, n)
@@ -223,8 +233,11 @@ class Sweep:
         for name, value, known in (("k", k, self.k), ("epsilon", epsilon, self.epsilon)):
             if value not in known:
                 raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's curves")
-        return next(curve for curve in self.curves
-                    if (curve.name, curve.setting.k, curve.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
+        return next(
+            curve
+            for curve in self.curves
+            if (curve.name, curve.setting.k, curve.setting.epsilon) == (learner, k, epsilon)
+        )
 
     def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
         """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
@@ -240,8 +253,10 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """The curves for a notebook, with the theorems' sample sizes."""
-        kinds = [html.Column(name, "text" if name == "learner" else "number")
-                 for name in ("learner", "k", "epsilon", "theorem's n")]  # fmt: skip
+        kinds = [
+            html.Column(name, "text" if name == "learner" else "number")
+            for name in ("learner", "k", "epsilon", "theorem's n")
+        ]
         rows = [(curve.name, curve.setting.k, curve.setting.epsilon, curve.provable()) for curve in self.curves]
         sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
         return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")

@@ -214,9 +214,11 @@ def _fitting(concepts: Any, work: Callable[[], Any]) -> Any:
     except checks.RAISED as cause:
         first = str(cause).splitlines()[0] if str(cause) else ""
         raise InputError(
-            "task", f"a distribution and targets that fit {type(concepts).__name__}",
-            f"{type(cause).__name__}: {first}", "take distribution and targets of this class",
-        ) from cause  # fmt: skip
+            "task",
+            f"a distribution and targets that fit {type(concepts).__name__}",
+            f"{type(cause).__name__}: {first}",
+            "take distribution and targets of this class",
+        ) from cause
 
 
 _LEAVES = ("distribution", "targets", "flips")

@@ -90,9 +90,11 @@ def require_listed(count: int) -> None:
     """Raises InputError for more members than can be listed."""
     if count > MOST_LISTED:
         raise InputError(
-            "representation", f"at most 2^20 = {MOST_LISTED} functions, or one with a method choose", f"{count}",
+            "representation",
+            f"at most 2^20 = {MOST_LISTED} functions, or one with a method choose",
+            f"{count}",
             "take a larger alpha or beta, or fewer functions",
-        )  # fmt: skip
+        )
 
 
 def errors_of_labels(predictions: Array, sample: Sample) -> Array:

@@ -35,9 +35,11 @@ class HashSizes(Representation):
         """Both sizes, or InputError."""
         if self.tries is None or self.bits is None:
             raise InputError(
-                "tries, bits", "both numbers", f"{self.tries}, {self.bits}",
+                "tries, bits",
+                "both numbers",
+                f"{self.tries}, {self.bits}",
                 "give them, or take .for_accuracy(alpha, beta), which chooses them",
-            )  # fmt: skip
+            )
         return self.tries, self.bits
 
     def failure(self: Any, near: float) -> float:

@@ -44,7 +44,7 @@ def states(ones: int, bits: int) -> States:
 
 def choose_labeling(
     key: Array, right: Array, ones: int, bits: int, epsilon: Array, capacity: int = _ROWS
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     """One function and labeling with probability proportional to exp(epsilon (rows that it labels correctly) / 2).
 
     Args:

@@ -123,11 +123,12 @@ class PointSetBuckets(HashSizes):
 
     def _refuse(self, tries: int, bits: int) -> None:
         raise InputError(
-            "representation", f"at most 2^24 = {_MOST_CELLS} cells, tries 2^bits (2 (d + 1))^L",
+            "representation",
+            f"at most 2^24 = {_MOST_CELLS} cells, tries 2^bits (2 (d + 1))^L",
             f"{self._cells(tries, bits)} of {tries} functions, {1 << bits} buckets, d = {self.ones}, "
             f"L = {self.concepts.bits}",
             "take a larger alpha, or learn the bits separately",
-        )  # fmt: skip
+        )
 
     def _listed(self, buckets: int) -> np.ndarray:
         """The labels of the buckets under every member of one function, ``int32[m, B]``."""

@@ -46,9 +46,14 @@ class CoverPlan:
 
 
 def cover_plan(
-    privacy: Privacy, rounds: int, k: int, neighboring: Neighboring, variant: str = "noise_free", offset: float = 0.5,
+    privacy: Privacy,
+    rounds: int,
+    k: int,
+    neighboring: Neighboring,
+    variant: str = "noise_free",
+    offset: float = 0.5,
     score: Scoring | None = None,
-) -> CoverPlan:  # fmt: skip
+) -> CoverPlan:
     """The largest coefficient for a budget, on the host.
 
     Args:
@@ -66,9 +71,16 @@ def cover_plan(
     calibrated = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, effect, neighboring, variant)
     scale = up(calibrated.scale)
     return CoverPlan(
-        down(calibrated.coefficient), scale, up(checks.number("offset", offset) * float(scale)), claim, rounds, k,
-        calibrated.scale > 0, enough_cells(rounds), score,
-    )  # fmt: skip
+        down(calibrated.coefficient),
+        scale,
+        up(checks.number("offset", offset) * float(scale)),
+        claim,
+        rounds,
+        k,
+        calibrated.scale > 0,
+        enough_cells(rounds),
+        score,
+    )
 
 
 def cover_guarantee(
@@ -84,6 +96,14 @@ def cover_guarantee(
     if plan.noisy and not scale > 0:
         raise InputError("scale", "a positive number for noisy counts", repr(scale), "use the numbers of a plan")
     return set_cover_guarantee(
-        coefficient, plan.rounds, float(plan.claim.delta), plan.scoring.effect, neighboring, scale, what,
-        float(plan.claim.epsilon), plan.cells, published,
-    )  # fmt: skip
+        coefficient,
+        plan.rounds,
+        float(plan.claim.delta),
+        plan.scoring.effect,
+        neighboring,
+        scale,
+        what,
+        float(plan.claim.epsilon),
+        plan.cells,
+        published,
+    )

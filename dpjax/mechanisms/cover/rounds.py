@@ -14,13 +14,7 @@ from dpjax.mechanisms.cover.score import Score
 
 
 def set_cover(
-    key: Array,
-    family: Family,
-    x: Array,
-    target: Array,
-    other: Array,
-    plan: CoverPlan,
-    score: type[Score] | None = None,
+    key: Array, family: Family, x: Array, target: Array, other: Array, plan: CoverPlan, score: type[Score] | None = None
 ) -> tuple[Any, Array | None]:
     """Members of a family, one per round, that together hit (nearly) all targets and (nearly) none of the other rows.
 

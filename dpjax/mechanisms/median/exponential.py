@@ -180,9 +180,11 @@ def _check(x: Array, mask: Array, bits: int) -> None:
     width = B.limbs(bits)
     if x.shape[1:] != (width,) or mask.shape != x.shape[:1] or mask.size == 0:
         raise InputError(
-            "x", f"one or more rows of {width} limbs with a truth value each, for {bits} bits",
-            f"shapes {x.shape}, {mask.shape}", "encode the rows with median.bits.encode(values, bits)",
-        )  # fmt: skip
+            "x",
+            f"one or more rows of {width} limbs with a truth value each, for {bits} bits",
+            f"shapes {x.shape}, {mask.shape}",
+            "encode the rows with median.bits.encode(values, bits)",
+        )
 
 
 def _top(bits: int, size: int | None) -> Array:
@@ -222,9 +224,11 @@ def _pieces(rows: Array, n: Array, top: Array, margins: Margins) -> tuple[Array,
         return jnp.stack([of_gaps, of_rows], axis=1).reshape(2 * count + 2, *of_gaps.shape[1:])
 
     return (
-        interleaved(first, rows), interleaved(last, rows), interleaved(gap_score, score),
+        interleaved(first, rows),
+        interleaved(last, rows),
+        interleaved(gap_score, score),
         interleaved(gap_alive, begins),
-    )  # fmt: skip
+    )
 
 
 def _packed(first: Array, last: Array, score: Array, alive: Array) -> Array:

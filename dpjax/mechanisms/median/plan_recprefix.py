@@ -51,11 +51,15 @@ class RecPrefixDesign(S.RecursiveDesign):
         """Rounds the budgets down to float32; integers are unchanged."""
         steps = [
             PrefixStep(
-                down(step.prefix * self.epsilon), down(step.delta * self.delta), down(step.final * self.epsilon),
-                whole(step.gap), whole(step.margin), step.bits,
+                down(step.prefix * self.epsilon),
+                down(step.delta * self.delta),
+                down(step.final * self.epsilon),
+                whole(step.gap),
+                whole(step.margin),
+                step.bits,
             )
             for step in self.steps
-        ]  # fmt: skip
+        ]
         return RecPrefixPlan(tuple(steps), down(self.base * self.epsilon), self.bits, self.base_size)
 
 
@@ -152,9 +156,14 @@ def _records(shares: S.Shares, slacks: list[float], widths: list[int], epsilon: 
 
 
 def _rounded(
-    shares: S.Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float,
-    beta: float | None, slack: float | None,
-) -> RecPrefixDesign:  # fmt: skip
+    shares: S.Shares,
+    slacks: list[float],
+    widths: list[int],
+    epsilon: float,
+    delta: float,
+    beta: float | None,
+    slack: float | None,
+) -> RecPrefixDesign:
     """The integers for a given split and slacks."""
     levels = len(widths) - 1
     size = widths[-2] + 1
@@ -175,10 +184,19 @@ def _rounded(
         need = 2 * (need + margin - 1) + 2 * (gap - 1)
     return _settled(
         RecPrefixDesign(
-            widths[0], float(epsilon), float(delta), beta, slack, 0, 1.0, tuple(reversed(steps)), size, base_gap,
+            widths[0],
+            float(epsilon),
+            float(delta),
+            beta,
+            slack,
+            0,
+            1.0,
+            tuple(reversed(steps)),
+            size,
+            base_gap,
             shares[-1],
         )
-    )  # fmt: skip
+    )
 
 
 def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:

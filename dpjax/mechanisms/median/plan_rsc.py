@@ -68,11 +68,18 @@ class RscDesign(S.RecursiveDesign):
         """Rounds the budgets down to float32 and the tests' reserve up; integers are unchanged."""
         rate = down(self.rate)
         return RscPlan(
-            rate, lengths_of(float(rate)), down(self.part_delta), down(self.slices_delta), down(self.test),
-            up(_quantile(self.test_delta / self.levels)), down(self.whole), down(self.whole_delta),
+            rate,
+            lengths_of(float(rate)),
+            down(self.part_delta),
+            down(self.slices_delta),
+            down(self.test),
+            up(_quantile(self.test_delta / self.levels)),
+            down(self.whole),
+            down(self.whole_delta),
             tuple(RscStep(whole(step.deepest), whole(step.gap), step.bits) for step in self.steps),
-            self.bits, self.base_size,
-        )  # fmt: skip
+            self.bits,
+            self.base_size,
+        )
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -123,10 +130,25 @@ def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDe
     share = added[1] / _PARTS
     touched = 1 - (1 + math.exp(rate)) * math.exp(rate) * math.expm1(-3 * levels * math.log1p(math.exp(-rate)))
     return RscDesign(
-        widths[0], float(epsilon), float(delta), beta, slack, 0, 1.0,
-        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1,
-        rate, share / touched, float(down(share)), shares[0] * added[0], share, shares[1] * added[0], share, 0,
-    )  # fmt: skip
+        widths[0],
+        float(epsilon),
+        float(delta),
+        beta,
+        slack,
+        0,
+        1.0,
+        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]),
+        widths[-2] + 1,
+        1,
+        rate,
+        share / touched,
+        float(down(share)),
+        shares[0] * added[0],
+        share,
+        shares[1] * added[0],
+        share,
+        0,
+    )
 
 
 def _settle(plan: RscDesign, failures, round_up, sharpness):

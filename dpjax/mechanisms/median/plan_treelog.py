@@ -54,12 +54,19 @@ class TreeLogDesign(S.RecursiveDesign):
         epsilon, delta = self.epsilon, self.delta
         steps = [
             TreeStep(
-                down(step.test * epsilon), up(reserve(step.test_delta * delta)), down(step.split * epsilon),
-                down(step.split_delta * delta), down(step.prefix * epsilon), down(step.prefix_delta * delta),
-                down(step.final * epsilon), whole(step.deepest), whole(step.gap), step.bits,
+                down(step.test * epsilon),
+                up(reserve(step.test_delta * delta)),
+                down(step.split * epsilon),
+                down(step.split_delta * delta),
+                down(step.prefix * epsilon),
+                down(step.prefix_delta * delta),
+                down(step.final * epsilon),
+                whole(step.deepest),
+                whole(step.gap),
+                step.bits,
             )
             for step in self.steps
-        ]  # fmt: skip
+        ]
         return TreeLogPlan(tuple(steps), down(self.base * epsilon), self.bits, self.base_size)
 
 
@@ -121,10 +128,18 @@ def _steps(shares: S.Shares, deltas: S.Shares, widths: list[int], deepest: int, 
         by_test, by_prefix = deltas[2 * level : 2 * level + 2]
         steps.append(
             TreeStepDesign(
-                widths[level], test, math.fsum(shares[3 * level + 1 :]), prefix, final,
-                by_test, math.fsum(deltas[2 * level + 1 :]), by_prefix, deepest, gap,
+                widths[level],
+                test,
+                math.fsum(shares[3 * level + 1 :]),
+                prefix,
+                final,
+                by_test,
+                math.fsum(deltas[2 * level + 1 :]),
+                by_prefix,
+                deepest,
+                gap,
             )
-        )  # fmt: skip
+        )
     return tuple(steps), shares[-1]
 
 

@@ -127,6 +127,11 @@ def recprefix_guarantee(plan: RecPrefixPlan, what: str = "RecPrefix") -> Guarant
     parts.append(exponential_guarantee(float(plan.base), f"length among {plan.base_size} (exponential median)"))
     whole = basic(parts, what)
     return Guarantee(
-        whole.epsilon, whole.delta, Neighboring.REPLACE_ONE, what, why="basic composition over the levels",
-        parts=tuple(parts), source=_SOURCE,
-    )  # fmt: skip
+        whole.epsilon,
+        whole.delta,
+        Neighboring.REPLACE_ONE,
+        what,
+        why="basic composition over the levels",
+        parts=tuple(parts),
+        source=_SOURCE,
+    )

@@ -162,9 +162,12 @@ def treelog_guarantee(
 
 def _tested(step: TreeStep, below: Guarantee, neighboring: Neighboring, what: str) -> Guarantee:
     test = Guarantee(
-        float(step.test), passes_unstable(float(step.reserve)), neighboring, "stability test",
+        float(step.test),
+        passes_unstable(float(step.reserve)),
+        neighboring,
+        "stability test",
         why="Laplace noise on a light weight of sensitivity 1; passes on unstable data with this delta",
-    )  # fmt: skip
+    )
 
     def choice(epsilon: Number, delta: Number, what: str) -> Guarantee:
         return choosing_guarantee(float(epsilon), float(delta), neighboring=neighboring, what=f"{what} (choosing)")
@@ -174,6 +177,11 @@ def _tested(step: TreeStep, below: Guarantee, neighboring: Neighboring, what: st
     point = exponential_guarantee(float(step.final), "one of three points", neighboring)
     path = basic((below, prefix, point), "test passed: depth, prefix, point")
     return Guarantee(
-        test.epsilon + max(split.epsilon, path.epsilon), test.delta + max(split.delta, path.delta), neighboring, what,
-        why="the test is published; then one of the two branches", parts=(test, split, path), source=_SOURCE,
-    )  # fmt: skip
+        test.epsilon + max(split.epsilon, path.epsilon),
+        test.delta + max(split.delta, path.delta),
+        neighboring,
+        what,
+        why="the test is published; then one of the two branches",
+        parts=(test, split, path),
+        source=_SOURCE,
+    )

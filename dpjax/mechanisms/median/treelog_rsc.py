@@ -90,9 +90,11 @@ def lengths_of(rate: float) -> GeometricTable:
     """
     if rate < LEAST_RATE:
         raise InputError(
-            "epsilon", f"enough for slices at a rate of {LEAST_RATE:.3g}", f"a rate of {rate:.3g}",
+            "epsilon",
+            f"enough for slices at a rate of {LEAST_RATE:.3g}",
+            f"a rate of {rate:.3g}",
             "use a larger epsilon, or another median",
-        )  # fmt: skip
+        )
     return jax.tree.map(np.asarray, random.geometric_table(1 / rate, random.MOST_LEVELS))
 
 
@@ -152,9 +154,15 @@ def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: 
     weights = T.prefix_weights(middle, left, length, deep, step.bits)
     chosen = choosing(weights, plan.rate, plan.part_delta, **_ONE_MORE).sample(of_prefix)
     points, law = three_candidates(
-        rows, low | high, plan.rate, middle[jnp.maximum(chosen, 0)], length, bits=step.bits, margins=margins,
+        rows,
+        low | high,
+        plan.rate,
+        middle[jnp.maximum(chosen, 0)],
+        length,
+        bits=step.bits,
+        margins=margins,
         **_ONE_MORE,
-    )  # fmt: skip
+    )
     along = points[law.sample(of_point)]
 
     answered = jnp.where(balanced, at >= 0, (below.outcome == 0) & (chosen >= 0))

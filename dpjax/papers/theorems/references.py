@@ -56,8 +56,11 @@ def cited(text: str) -> list[tuple[str, str, str]]:
         end = _END.search(text, begin, after)
         part = text[begin : end.start() if end else after]
         citations += [(paper, kind, number) for kind, number in _numbered(part)]
-        citations += [(paper, item.kind, item.name) for item in papers()[paper].items.values()
-                  if not item.number and re.search(rf"\b{item.name}\b", part)]  # fmt: skip
+        citations += [
+            (paper, item.kind, item.name)
+            for item in papers()[paper].items.values()
+            if not item.number and re.search(rf"\b{item.name}\b", part)
+        ]
     return citations
 
 

@@ -32,10 +32,18 @@ def test_permuted_databases():
     assert np.array_equal(moved[:, [1, 2, 0]], databases.counts)
 
 
-@pytest.mark.parametrize(("matrix", "order"), [
-    (thresholds(2), 2), (thresholds(3), 2), (points(3), 6), ([[0, 0], [0, 1], [1, 0], [1, 1]], 8), ([[0, 0]], 2),
-    ([[0], [1]], 2),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "order"),
+    [
+        (thresholds(2), 2),
+        (thresholds(3), 2),
+        (points(3), 6),
+        ([[0, 0], [0, 1], [1, 0], [1, 1]], 8),
+        ([[0, 0]], 2),
+        ([[0], [1]], 2),
+    ],
+    ids=str,
+)
 def test_symmetries_map_cases_to_cases(matrix, order):
     goal = goal_of(matrix, 0.3, proper=True)
     group, cases = symmetries(goal), set(goal.on_grid(3))

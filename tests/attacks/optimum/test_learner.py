@@ -22,10 +22,16 @@ ACCURACY = Accuracy(0.3, 0.1)
 ADDED = Neighboring.ADD_OR_REMOVE_ONE
 
 
-@pytest.mark.parametrize(("learner", "n"), [
-    (TableLearner(LINE, rounds=0), 3), (TableLearner(LINE, proper=True, rounds=2), 3), (TableLearner(LINE, 2), 2),
-    (TableLearner(LINE, rounds=0, neighboring=ADDED), 3),
-], ids=lambda one: str(one)[:60])  # fmt: skip
+@pytest.mark.parametrize(
+    ("learner", "n"),
+    [
+        (TableLearner(LINE, rounds=0), 3),
+        (TableLearner(LINE, proper=True, rounds=2), 3),
+        (TableLearner(LINE, 2), 2),
+        (TableLearner(LINE, rounds=0, neighboring=ADDED), 3),
+    ],
+    ids=lambda one: str(one)[:60],
+)
 def test_its_law_is_the_table(learner, n):
     plan = learner.plan(Privacy(1.0), ACCURACY, n)
     goal = learner.goal(0.3)
@@ -70,10 +76,15 @@ def test_it_is_as_successful_as_its_program_says():
     assert own == pytest.approx(float(found.achieved), rel=1e-12)
 
 
-@pytest.mark.parametrize(("learner", "k", "delta"), [
-    (TableLearner(LINE, rows=3, rounds=0), 1, 0.0), (TableLearner(LINE, rows=3), 1, 0.01),
-    (TableLearner(LINE, 2, rows=2, rounds=0), 2, 0.0),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("learner", "k", "delta"),
+    [
+        (TableLearner(LINE, rows=3, rounds=0), 1, 0.0),
+        (TableLearner(LINE, rows=3), 1, 0.01),
+        (TableLearner(LINE, 2, rows=2, rounds=0), 2, 0.0),
+    ],
+    ids=str,
+)
 def test_it_is_audited_exactly_at_its_budget(learner, k, delta):
     target = learner_target(learner, "table", k, rows=learner.rows, accuracy=ACCURACY)
     report = exact(target, Privacy(1.0, delta))
@@ -121,9 +132,11 @@ def test_wrong_inputs_are_one_clear_sentence():
     for call, message in (
         (lambda: learner.plan(Privacy(1.0), ACCURACY), "rows: expected the number of rows of the table.*without n"),
         (lambda: learner.plan(Privacy(1.0), ACCURACY, 100), "take n = 28 or less"),
-        (lambda: TableLearner(2), "concepts: expected"), (lambda: TableLearner(LINE, 0), "k: expected"),
-        (lambda: TableLearner(LINE, rows=0), "rows: expected"), (lambda: TableLearner(LINE, 9), "k: expected"),
-    ):  # fmt: skip
+        (lambda: TableLearner(2), "concepts: expected"),
+        (lambda: TableLearner(LINE, 0), "k: expected"),
+        (lambda: TableLearner(LINE, rows=0), "rows: expected"),
+        (lambda: TableLearner(LINE, 9), "k: expected"),
+    ):
         with pytest.raises(InputError, match=message):
             call()
     with pytest.raises(NoTheoremError):

@@ -94,19 +94,26 @@ def sequences(table, n, epsilon, delta, alpha, grid):
     return -linprog(cost, np.array(matrix), bound, equal, np.ones(len(rows)), method="highs").fun
 
 
-@pytest.mark.parametrize(("matrix", "n", "delta"), [
-    (thresholds(2), 1, 0.0), (thresholds(2), 2, 0.0), (thresholds(2), 2, 0.05), (points(2), 2, 0.0),
-    ([[0, 0], [1, 1]], 2, 0.0), (points(3), 1, 0.02),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matrix", "n", "delta"),
+    [
+        (thresholds(2), 1, 0.0),
+        (thresholds(2), 2, 0.0),
+        (thresholds(2), 2, 0.05),
+        (points(2), 2, 0.0),
+        ([[0, 0], [1, 1]], 2, 0.0),
+        (points(3), 1, 0.02),
+    ],
+)
 def test_it_is_the_program_over_sequences(matrix, n, delta):
     table = [tuple(map(int, row)) for row in matrix]
     found = optimum(goal_of(matrix, 0.3), n, Privacy(0.7, delta), grid=3)
     close(found, sequences(table, n, 0.7, delta, 0.3, 3))
 
 
-@pytest.mark.parametrize(("n", "best", "kln"), [
-    (2, 0.5785, 0.4371), (4, 0.7273, 0.5479), (6, 0.8236, 0.6542), (8, 0.8861, 0.7467),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "best", "kln"), [(2, 0.5785, 0.4371), (4, 0.7273, 0.5479), (6, 0.8236, 0.6542), (8, 0.8861, 0.7467)]
+)
 def test_thresholds_on_two_points(n, best, kln):
     found = optimum(goal_of(thresholds(2), 0.3), n, Privacy(1.0), everywhere=False)
     close(found, best, 5e-5)
@@ -128,10 +135,19 @@ def test_three_points():
     assert found.symmetries == 2 and found.seconds < 20 and found.databases.pairs.shape[0] * found.goal.sizes[0] > 6e4
 
 
-@pytest.mark.parametrize("how", [
-    {}, {"proper": True}, {"noise": 0.1}, {"k": 2, "n": 2}, {"agnostic": True, "n": 2, "rounds": 3},
-    {"delta": 0.01, "n": 3}, {"neighboring": ADDED, "n": 3},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"proper": True},
+        {"noise": 0.1},
+        {"k": 2, "n": 2},
+        {"agnostic": True, "n": 2, "rounds": 3},
+        {"delta": 0.01, "n": 3},
+        {"neighboring": ADDED, "n": 3},
+    ],
+    ids=str,
+)
 def test_rounds_close_the_gap_over_all_distributions(how):
     how = {"n": 4, "rounds": 20, "delta": 0.0, "neighboring": Neighboring.REPLACE_ONE} | how
     n, rounds, delta, neighboring = (how.pop(name) for name in ("n", "rounds", "delta", "neighboring"))
@@ -190,33 +206,42 @@ def changed(array, *, to, at=0):
     return copy
 
 
-@pytest.mark.parametrize(("wrong", "message"), [
-    (lambda proof: {"flows": changed(proof.flows, to=-1)}, "numbers >= 0 of pairs of neighbors"),
-    (lambda proof: {"pairs": changed(proof.pairs, to=(0, len(proof.counts) - 1, 0))}, "pairs of neighbors"),
-    (lambda proof: {"pairs": changed(proof.pairs, to=(0, 1, 4))}, "10 databases and 4 hypotheses, got the pair 0, 1"),
-    (lambda proof: {"pairs": changed(proof.pairs, to=(0, 1, -1))}, "with hypothesis -1"),
-    (lambda proof: {"pairs": changed(proof.pairs, to=(0, 10, 0))}, "the pair 0, 10"),
-    (lambda proof: {"pairs": changed(proof.pairs, to=(-1, 1, 0))}, "the pair -1, 1"),
-    (lambda proof: {"pairs": proof.pairs[:, :2]}, "rows of 3 numbers in pairs"),
-    (lambda proof: {"counts": proof.counts[:, :3]}, "rows of 4 numbers in counts"),
-    (lambda proof: {"flows": proof.flows[:-1]}, "a flow for each row of pairs"),
-    (lambda proof: {"flows": proof.flows / 2}, "whole numbers in flows"),
-    (lambda proof: {"weights": (0,) * len(proof.weights)}, "not all 0"),
-    (lambda proof: {"weights": (-1, *proof.weights[1:])}, "weights >= 0"),
-    (lambda proof: {"weights": (0.5, *proof.weights[1:])}, "whole numbers in weights"),
-    (lambda proof: {"weights": proof.weights[:-1]}, "weights >= 0 of all cases"),
-    (lambda proof: {"scale": -1}, "scale: expected"), (lambda proof: {"scale": 0}, "scale: expected"),
-    (lambda proof: {"scale": 1.0}, "scale: expected"), (lambda proof: {"epsilon": -1.0}, "epsilon: expected"),
-    (lambda proof: {"epsilon": 1e308}, "epsilon: expected at most 16"),
-    (lambda proof: {"delta": -1.0}, "delta: expected"), (lambda proof: {"rows": 0}, "rows: expected"),
-    (lambda proof: {"neighboring": "both"}, "neighboring: expected"),
-    (lambda proof: {"cases": [_with(proof.cases[0], good=(False,) * 4)] * len(proof.cases)}, "cases of the goal"),
-    (lambda proof: {"cases": [_with(proof.cases[0], masses=(1, 0, 0, 0))] * len(proof.cases)}, "cases of the goal"),
-    (lambda proof: {"cases": [_with(proof.cases[0], target=None)] * len(proof.cases)}, "target: expected 1 of 3"),
-    (lambda proof: {"cases": [_with(proof.cases[0], target=(-1,))] * len(proof.cases)}, "target: expected 1 of 3"),
-    (lambda proof: {"cases": [_with(proof.cases[0], elements=(5, -1))] * len(proof.cases)}, "2 whole masses"),
-    (lambda proof: {"goal": goal_of(thresholds(2), 0.6)}, "cases of the goal"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda proof: {"flows": changed(proof.flows, to=-1)}, "numbers >= 0 of pairs of neighbors"),
+        (lambda proof: {"pairs": changed(proof.pairs, to=(0, len(proof.counts) - 1, 0))}, "pairs of neighbors"),
+        (
+            lambda proof: {"pairs": changed(proof.pairs, to=(0, 1, 4))},
+            "10 databases and 4 hypotheses, got the pair 0, 1",
+        ),
+        (lambda proof: {"pairs": changed(proof.pairs, to=(0, 1, -1))}, "with hypothesis -1"),
+        (lambda proof: {"pairs": changed(proof.pairs, to=(0, 10, 0))}, "the pair 0, 10"),
+        (lambda proof: {"pairs": changed(proof.pairs, to=(-1, 1, 0))}, "the pair -1, 1"),
+        (lambda proof: {"pairs": proof.pairs[:, :2]}, "rows of 3 numbers in pairs"),
+        (lambda proof: {"counts": proof.counts[:, :3]}, "rows of 4 numbers in counts"),
+        (lambda proof: {"flows": proof.flows[:-1]}, "a flow for each row of pairs"),
+        (lambda proof: {"flows": proof.flows / 2}, "whole numbers in flows"),
+        (lambda proof: {"weights": (0,) * len(proof.weights)}, "not all 0"),
+        (lambda proof: {"weights": (-1, *proof.weights[1:])}, "weights >= 0"),
+        (lambda proof: {"weights": (0.5, *proof.weights[1:])}, "whole numbers in weights"),
+        (lambda proof: {"weights": proof.weights[:-1]}, "weights >= 0 of all cases"),
+        (lambda proof: {"scale": -1}, "scale: expected"),
+        (lambda proof: {"scale": 0}, "scale: expected"),
+        (lambda proof: {"scale": 1.0}, "scale: expected"),
+        (lambda proof: {"epsilon": -1.0}, "epsilon: expected"),
+        (lambda proof: {"epsilon": 1e308}, "epsilon: expected at most 16"),
+        (lambda proof: {"delta": -1.0}, "delta: expected"),
+        (lambda proof: {"rows": 0}, "rows: expected"),
+        (lambda proof: {"neighboring": "both"}, "neighboring: expected"),
+        (lambda proof: {"cases": [_with(proof.cases[0], good=(False,) * 4)] * len(proof.cases)}, "cases of the goal"),
+        (lambda proof: {"cases": [_with(proof.cases[0], masses=(1, 0, 0, 0))] * len(proof.cases)}, "cases of the goal"),
+        (lambda proof: {"cases": [_with(proof.cases[0], target=None)] * len(proof.cases)}, "target: expected 1 of 3"),
+        (lambda proof: {"cases": [_with(proof.cases[0], target=(-1,))] * len(proof.cases)}, "target: expected 1 of 3"),
+        (lambda proof: {"cases": [_with(proof.cases[0], elements=(5, -1))] * len(proof.cases)}, "2 whole masses"),
+        (lambda proof: {"goal": goal_of(thresholds(2), 0.6)}, "cases of the goal"),
+    ],
+)
 def test_certificates_that_prove_nothing_are_refused(wrong, message):
     proof = optimum(goal_of(thresholds(2), 0.3), 2, Privacy(1.0), everywhere=False).certificate
     with pytest.raises(InputError, match=message):
@@ -262,26 +287,39 @@ def test_no_learner_exceeds_the_bound(matrix, budget):
         assert exact_success(learner, plan, found.goal, found.databases, found.cases) <= found.value
 
 
-@pytest.mark.parametrize(("how", "message"), [
-    ({"n": 0}, "n: expected a whole number >= 1"), ({"n": 100}, "take n = 28 or less"),
-    ({"privacy": Privacy(50.0)}, "epsilon: expected at most 16"), ({"grid": 0}, "grid: expected a whole number"),
-    ({"rounds": -1}, "rounds: expected a whole number"), ({"grid": 10**6}, "take a coarser grid"),
-    ({"distributions": [[1, 2, 3]]}, "distributions: expected 2 whole masses"),
-    ({"distributions": [[0, 0]]}, "not all 0"), ({"distributions": [[0.5, 0.5]]}, "2 whole masses"),
-    ({"privacy": 1.0}, "privacy: expected Privacy, got 1.0"), ({"goal": [[0], [1]]}, "goal: expected Goal, got list"),
-    ({"neighboring": "replace-one"}, "neighboring: expected a member"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"n": 0}, "n: expected a whole number >= 1"),
+        ({"n": 100}, "take n = 28 or less"),
+        ({"privacy": Privacy(50.0)}, "epsilon: expected at most 16"),
+        ({"grid": 0}, "grid: expected a whole number"),
+        ({"rounds": -1}, "rounds: expected a whole number"),
+        ({"grid": 10**6}, "take a coarser grid"),
+        ({"distributions": [[1, 2, 3]]}, "distributions: expected 2 whole masses"),
+        ({"distributions": [[0, 0]]}, "not all 0"),
+        ({"distributions": [[0.5, 0.5]]}, "2 whole masses"),
+        ({"privacy": 1.0}, "privacy: expected Privacy, got 1.0"),
+        ({"goal": [[0], [1]]}, "goal: expected Goal, got list"),
+        ({"neighboring": "replace-one"}, "neighboring: expected a member"),
+    ],
+)
 def test_wrong_inputs_are_one_clear_sentence(how, message):
     given = {"goal": goal_of(thresholds(2), 0.3), "n": 2, "privacy": Privacy(1.0)} | how
     with pytest.raises(InputError, match=message):
         optimum(given.pop("goal"), given.pop("n"), given.pop("privacy"), **given)
 
 
-@pytest.mark.parametrize(("how", "message"), [
-    ({"alpha": 1.5}, "alpha"), ({"k": 0}, "k: expected"), ({"noise": 0.5}, r"noise: expected a number in \[0, 0.5\)"),
-    ({"agnostic": True, "noise": 0.1}, "noise: expected 0 in the agnostic setting"),
-    ({"concepts": [[2]]}, "row 0, column 0: expected 0 or 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"alpha": 1.5}, "alpha"),
+        ({"k": 0}, "k: expected"),
+        ({"noise": 0.5}, r"noise: expected a number in \[0, 0.5\)"),
+        ({"agnostic": True, "noise": 0.1}, "noise: expected 0 in the agnostic setting"),
+        ({"concepts": [[2]]}, "row 0, column 0: expected 0 or 1"),
+    ],
+)
 def test_goals_that_make_no_sense(how, message):
     given = {"concepts": thresholds(2), "alpha": 0.3} | how
     with pytest.raises(InputError, match=message):

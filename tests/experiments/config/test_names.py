@@ -41,8 +41,10 @@ from dpjax.experiments.study.study import study_of
 from dpjax.learners import KLN
 from dpjax.tables import learned
 
-_HARMFUL = re.compile(r"(os\.(system|exec|fork|posix_spawn|spawn|remove|rename|rmdir|mkdir|chmod|chown|truncate|link|"
-                      r"symlink|kill|putenv)|subprocess|shutil|socket|pty|webbrowser|ctypes|signal)\b")  # fmt: skip
+_HARMFUL = re.compile(
+    r"(os\.(system|exec|fork|posix_spawn|spawn|remove|rename|rmdir|mkdir|chmod|chown|truncate|link|"
+    r"symlink|kill|putenv)|subprocess|shutil|socket|pty|webbrowser|ctypes|signal)\b"
+)
 _LISTENING: list[list[str]] = []
 
 
@@ -148,13 +150,21 @@ COMMAND = {"command": "touch planted", "path": "planted", "name_": "planted"}
 def tables(name):
     """The forms in which a configuration or a file names an object and what it is called with."""
     return [
-        name, f"{name}('touch planted')", f"Independent({name}('touch planted'))",
-        {"use": name, "command": "touch planted"}, {"use": name, "arguments": ["touch planted"]},
-        {"use": name, "fields": COMMAND}, {"name": name}, {"enum": name, "member": "x"},
-        {"use": "Independent", "learner": name}, {"use": "Independent", "learner": {"use": name, **COMMAND}},
+        name,
+        f"{name}('touch planted')",
+        f"Independent({name}('touch planted'))",
+        {"use": name, "command": "touch planted"},
+        {"use": name, "arguments": ["touch planted"]},
+        {"use": name, "fields": COMMAND},
+        {"name": name},
+        {"enum": name, "member": "x"},
+        {"use": "Independent", "learner": name},
+        {"use": "Independent", "learner": {"use": name, **COMMAND}},
         {"use": "dpjax.learners:KLN", "fields": {"concepts": {"use": name, "fields": COMMAND}}},
-        {"use": "BitReduction", "binary": name}, {"use": "Multiclass.of", "matrix": name}, f"Finite.of({name}(1))",
-    ]  # fmt: skip
+        {"use": "BitReduction", "binary": name},
+        {"use": "Multiclass.of", "matrix": name},
+        f"Finite.of({name}(1))",
+    ]
 
 
 def study(concepts="Points(16)", learner="KLN", **task):
@@ -204,8 +214,13 @@ def test_no_study_with_a_hostile_name_is_built(hostile, folder):
         for name in hostile[:4]:
             for spec in tables(name):
                 tasks = {"concepts": None, "use": name, **COMMAND}
-                for data in (study(spec), study(distribution=spec), study(learner=spec), study(**tasks),
-                             study(learner={"by_k": {"1": spec}})):  # fmt: skip
+                for data in (
+                    study(spec),
+                    study(distribution=spec),
+                    study(learner=spec),
+                    study(**tasks),
+                    study(learner={"by_k": {"1": spec}}),
+                ):
                     assert refused(lambda data=data: study_of(data)), data
     assert not done and not (folder / "planted").exists()
 
@@ -324,8 +339,10 @@ def test_an_imported_module_lends_only_what_it_defines(folder):
         assert bits.build("learner", {"use": "BitReduction", "binary": {"name": "mine:made"}}, LEARNERS).binary
         for inner in ("silent", "path", "tool", "nothing"):
             for binary in (f"mine:{inner}", {"name": f"mine:{inner}"}, {"use": f"mine:{inner}"}):
-                for spec in ({"use": "BitReduction", "binary": binary},
-                             {"use": "BitReduction", "fields": {"concepts": [], "binary": binary}}):  # fmt: skip
+                for spec in (
+                    {"use": "BitReduction", "binary": binary},
+                    {"use": "BitReduction", "fields": {"concepts": [], "binary": binary}},
+                ):
                     with pytest.raises(InputError):
                         bits.build("learner", spec, LEARNERS)
             if inner != "path":  # a value, as that of a user's own parameter; nothing of dpjax calls it
@@ -390,8 +407,39 @@ def test_packages_that_names_reach_neither_open_files_nor_start_processes():
                 used[name].add(node.func.id)
             elif isinstance(node, ast.Attribute):
                 used[name].add(node.attr)
-    harmful = {"os", "subprocess", "shutil", "socket", "importlib", "pickle", "ctypes", "pathlib", "tempfile", "runpy",
-               "open", "eval", "exec", "compile", "__import__", "breakpoint", "input", "save", "savez", "tofile",
-               "savetxt", "write_text", "write_bytes", "load", "loadtxt", "read_text", "genfromtxt", "fromfile",
-               "import_module", "urllib", "http", "multiprocessing", "signal"}  # fmt: skip
+    harmful = {
+        "os",
+        "subprocess",
+        "shutil",
+        "socket",
+        "importlib",
+        "pickle",
+        "ctypes",
+        "pathlib",
+        "tempfile",
+        "runpy",
+        "open",
+        "eval",
+        "exec",
+        "compile",
+        "__import__",
+        "breakpoint",
+        "input",
+        "save",
+        "savez",
+        "tofile",
+        "savetxt",
+        "write_text",
+        "write_bytes",
+        "load",
+        "loadtxt",
+        "read_text",
+        "genfromtxt",
+        "fromfile",
+        "import_module",
+        "urllib",
+        "http",
+        "multiprocessing",
+        "signal",
+    }
     assert {name: sorted(found & harmful) for name, found in used.items() if found & harmful} == {}

@@ -37,11 +37,38 @@ def described():
     other = long.copy()
     other[2500] += 1
     return [
-        None, True, 1, 1.0, "1", b"1", (1,), (1, 2), ((1,), 2), (), {"a": 1}, {"a": 2}, frozenset({1, 2}), Colour.RED,
-        Text.A, "a", Neighboring.REPLACE_ONE, long, other, long.astype(np.int32), long.reshape(50, 100),
-        np.float32(0.5), np.float64(0.5), float("inf"), Thing(1), Thing(1.0), Thing((1,)), KLN(Points(Domain(8))),
-        KLN(Points(Domain(9))), described, Thing,
-    ]  # fmt: skip
+        None,
+        True,
+        1,
+        1.0,
+        "1",
+        b"1",
+        (1,),
+        (1, 2),
+        ((1,), 2),
+        (),
+        {"a": 1},
+        {"a": 2},
+        frozenset({1, 2}),
+        Colour.RED,
+        Text.A,
+        "a",
+        Neighboring.REPLACE_ONE,
+        long,
+        other,
+        long.astype(np.int32),
+        long.reshape(50, 100),
+        np.float32(0.5),
+        np.float64(0.5),
+        float("inf"),
+        Thing(1),
+        Thing(1.0),
+        Thing((1,)),
+        KLN(Points(Domain(8))),
+        KLN(Points(Domain(9))),
+        described,
+        Thing,
+    ]
 
 
 def test_all_are_different():

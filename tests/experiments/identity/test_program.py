@@ -47,18 +47,29 @@ def test_names_and_order_do_not_count():
 
 def test_what_is_computed_counts():
     programs = [
-        lambda x: x + 1, lambda x: x + 2, lambda x: x * 2, lambda x: x[:3], lambda x: x.astype(jnp.int32),
-        lambda x: jnp.where(x > 1, x, 0), lambda x: jnp.where(x >= 1, x, 0), lambda x: jnp.sort(x), lambda x: (x, x),
+        lambda x: x + 1,
+        lambda x: x + 2,
+        lambda x: x * 2,
+        lambda x: x[:3],
+        lambda x: x.astype(jnp.int32),
+        lambda x: jnp.where(x > 1, x, 0),
+        lambda x: jnp.where(x >= 1, x, 0),
+        lambda x: jnp.sort(x),
+        lambda x: (x, x),
         lambda x: jax.lax.scan(lambda c, y: (c + y, c), 0.0, x),
         lambda x: jax.lax.scan(lambda c, y: (c - y, c), 0.0, x),
         lambda x: jax.lax.cond(x[0] > 0, lambda: x, lambda: -x),
         lambda x: jax.lax.cond(x[0] > 0, lambda: -x, lambda: x),
         lambda x: jax.lax.while_loop(lambda c: c < 3, lambda c: c + 1, x[0]),
         lambda x: jax.lax.while_loop(lambda c: c < 4, lambda c: c + 1, x[0]),
-        lambda x: jax.random.uniform(jax.random.key(0), (3,)), lambda x: jax.random.uniform(jax.random.key(1), (3,)),
-        lambda x: x @ x, lambda x: jnp.cumsum(x), lambda x: x.at[2].set(0.0), lambda x: x.at[3].set(0.0),
+        lambda x: jax.random.uniform(jax.random.key(0), (3,)),
+        lambda x: jax.random.uniform(jax.random.key(1), (3,)),
+        lambda x: x @ x,
+        lambda x: jnp.cumsum(x),
+        lambda x: x.at[2].set(0.0),
+        lambda x: x.at[3].set(0.0),
         lambda x: x.at[2].add(0.0),
-    ]  # fmt: skip
+    ]
     found = [of(program) for program in programs]
     assert len(set(found)) == len(found) and found == [of(program) for program in programs]
 
@@ -138,13 +149,21 @@ def traced_with(function):
 
 def test_what_depends_on_threads_is_known():
     """Products of floats and factorizations, not those that are exact in any order."""
-    for function in (lambda x: x @ x.T, lambda x: jax.lax.map(lambda row: x @ row, x), lambda x: jnp.linalg.svd(x)[1],
-                     lambda x: jax.lax.cond(x[0, 0] > 0, lambda: x @ x.T, lambda: jnp.zeros((4, 4))),
-                     jax.vmap(lambda row: jnp.einsum("i,i->", row, row))):  # fmt: skip
+    for function in (
+        lambda x: x @ x.T,
+        lambda x: jax.lax.map(lambda row: x @ row, x),
+        lambda x: jnp.linalg.svd(x)[1],
+        lambda x: jax.lax.cond(x[0, 0] > 0, lambda: x @ x.T, lambda: jnp.zeros((4, 4))),
+        jax.vmap(lambda row: jnp.einsum("i,i->", row, row)),
+    ):
         assert sums_in_parts(traced_with(function))
-    for function in (lambda x: jnp.sum(x), lambda x: exact_dot(x, x.T), lambda x: jnp.sort(x),
-                     lambda x: x.astype(jnp.int32) @ jnp.ones(3, int),
-                     lambda x: exact_einsum("ij,kj->ik", x, x)):  # fmt: skip
+    for function in (
+        lambda x: jnp.sum(x),
+        lambda x: exact_dot(x, x.T),
+        lambda x: jnp.sort(x),
+        lambda x: x.astype(jnp.int32) @ jnp.ones(3, int),
+        lambda x: exact_einsum("ij,kj->ik", x, x),
+    ):
         assert not sums_in_parts(traced_with(function))
 
 

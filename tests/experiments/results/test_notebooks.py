@@ -52,8 +52,10 @@ def test_a_study_is_a_table_of_its_curves():
     study = dp.Study(dp.Task(CONCEPTS, dp.uniform(CONCEPTS.domain)), {HOSTILE: LEARNER}, k=(1, 2), title=HOSTILE)
     rows = cells(study._repr_html_())
     assert rows[0] == ["learner", "k", "epsilon", "theorem's n"]
-    assert [row[1:] for row in rows[1:]] == [["1", "1", str(study.curves[0].theorem())],
-                                             ["2", "1", str(study.curves[1].theorem())]]  # fmt: skip
+    assert [row[1:] for row in rows[1:]] == [
+        ["1", "1", str(study.curves[0].theorem())],
+        ["2", "1", str(study.curves[1].theorem())],
+    ]
 
 
 def test_an_answer_is_a_table_of_learners():

@@ -16,10 +16,20 @@ ALPHA, TRIALS = 0.1, 64
 
 def config(**changes):
     return {
-        "trials": {"task": "a", "purpose": "curve"}, "seed": 0, "n": 100, "k": 1, "alpha": ALPHA, "capacity": 256,
-        "tile": 64, "block": 64, "learner": {"class": "KLN", "digest": "b"}, "plan": "c", "program": "d",
-        "device": "cpu:cpu", "versions": versions(),
-    } | changes  # fmt: skip
+        "trials": {"task": "a", "purpose": "curve"},
+        "seed": 0,
+        "n": 100,
+        "k": 1,
+        "alpha": ALPHA,
+        "capacity": 256,
+        "tile": 64,
+        "block": 64,
+        "learner": {"class": "KLN", "digest": "b"},
+        "plan": "c",
+        "program": "d",
+        "device": "cpu:cpu",
+        "versions": versions(),
+    } | changes
 
 
 def filled(folder, *cells):

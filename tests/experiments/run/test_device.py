@@ -18,8 +18,11 @@ from dpjax.experiments.run import compile_cache, device, loading, memory
 from dpjax.experiments.run.memory import DeviceMemory
 
 CPU = SimpleNamespace(platform="cpu", device_kind="cpu")
-SETTINGS = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs",
-            "jax_persistent_cache_min_entry_size_bytes")  # fmt: skip
+SETTINGS = (
+    "jax_compilation_cache_dir",
+    "jax_persistent_cache_min_compile_time_secs",
+    "jax_persistent_cache_min_entry_size_bytes",
+)
 GPU = SimpleNamespace(platform="gpu", device_kind="H100")
 
 
@@ -51,15 +54,20 @@ def test_flags_in_a_file_and_settings_count_too(monkeypatch, tmp_path):
 def test_flags_that_change_numbers_are_part_of_the_identity(monkeypatch):
     before = device.identity_of(CPU)
     assert before.startswith("cpu:cpu:")
-    harmless = ("--xla_force_host_platform_device_count=8 --xla_dump_to=/x --xla_cpu_parallel_codegen_split_count=1 "
-                "--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL")  # fmt: skip
+    harmless = (
+        "--xla_force_host_platform_device_count=8 --xla_dump_to=/x --xla_cpu_parallel_codegen_split_count=1 "
+        "--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL"
+    )
     monkeypatch.setenv("XLA_FLAGS", harmless)
     assert device.identity_of(CPU) == before
     monkeypatch.setenv("XLA_FLAGS", f"{harmless} --xla_cpu_max_isa=SSE4_2 --xla_cpu_enable_fast_math=true")
     assert device.identity_of(CPU) == f"{before} xla_cpu_enable_fast_math=true xla_cpu_max_isa=SSE4_2"
     monkeypatch.setenv("XLA_FLAGS", "")
-    both = [device.identity_of(CPU) for words in ("f=1 --f=0", "f=0 --f=1", "f=0")
-            if not monkeypatch.setenv("XLA_FLAGS", f"--{words}")]  # fmt: skip
+    both = [
+        device.identity_of(CPU)
+        for words in ("f=1 --f=0", "f=0 --f=1", "f=0")
+        if not monkeypatch.setenv("XLA_FLAGS", f"--{words}")
+    ]
     assert both[0] != both[1] and both[0] == both[2], "of a flag that is given twice the last one counts"
     monkeypatch.setenv("XLA_FLAGS", "")
     with jax.default_matmul_precision("float32"):
@@ -199,6 +207,8 @@ def test_eight_devices_share_forty_cells_and_their_programs(tmp_path):
     for kept in (tmp_path / "cache" / "tiles").iterdir():
         kept.write_bytes(kept.read_bytes()[:-7])
     assert run(tmp_path / "third", tmp_path / "cache")[1] >= 1, "a broken file is no program"
-    cells = [{path.name: path.read_bytes() for path in (tmp_path / name).glob("cells/*/*")}
-             for name in ("first", "second", "third")]  # fmt: skip
+    cells = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).glob("cells/*/*")}
+        for name in ("first", "second", "third")
+    ]
     assert cells[0] == cells[1] == cells[2] and len(cells[0]) == 40

@@ -215,10 +215,7 @@ with engine.Engine(in_flight={in_flight}) as machine:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("devices", "in_flight", "x64"),
-    [(2, 4, "1"), (1, 1, "1"), (8, 16, "1")],
-)
+@pytest.mark.parametrize(("devices", "in_flight", "x64"), [(2, 4, "1"), (1, 1, "1"), (8, 16, "1")])
 def test_devices_and_64_bit_types_change_nothing(devices, in_flight, x64, reference, fresh):
     source = textwrap.dedent(inspect.getsource(problem))
     program = PROGRAM.format(devices=devices, in_flight=in_flight, source=source, seed=SEED, tiles=TILES)
@@ -250,9 +247,14 @@ def test_new_numbers_compile_nothing(compiled):
         run(one, *median_problem(), last=2)
         assert one.programs == 1 and compiled, "the listener hears compilations"
         # everything that a point is made of, on the host, and another task of the same shape
-        points = [median_problem(n, epsilon, alpha, identity) for n, epsilon, alpha, identity in (
-            (17, 0.5, 0.1, b"second id"), (32, 8.0, 0.05, b"third, id"), (1, 1.0, 0.2, b"fourth id"),
-        )]  # fmt: skip
+        points = [
+            median_problem(n, epsilon, alpha, identity)
+            for n, epsilon, alpha, identity in (
+                (17, 0.5, 0.1, b"second id"),
+                (32, 8.0, 0.05, b"third, id"),
+                (1, 1.0, 0.2, b"fourth id"),
+            )
+        ]
         compiled.clear()
         for trial, task, where in points:
             run(one, trial, task, where, last=3)
@@ -360,8 +362,11 @@ def test_how_trials_are_cut_into_tiles_changes_nothing(cut, machine, reference):
     trial, task, where = problem()
     program = tiles.traced(trial, task, where)
     ends = [*range(0, TILES * program.tile, cut * program.block), TILES * program.tile]
-    parts = [tile for first, last in itertools.pairwise(ends)
-             for tile in machine.tiles(program, task, where, SEED, first, last)]  # fmt: skip
+    parts = [
+        tile
+        for first, last in itertools.pairwise(ends)
+        for tile in machine.tiles(program, task, where, SEED, first, last)
+    ]
     assert np.concatenate(parts).tolist() == np.concatenate(reference).tolist()
 
 

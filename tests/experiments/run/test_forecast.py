@@ -18,8 +18,9 @@ TASK = dp.Task(CONCEPTS, distributions.heavy(CONCEPTS.domain, 4, 0.23))
 
 @pytest.fixture(scope="module")
 def grid():
-    return dp.Study(TASK, {"erm": dp.ERM(CONCEPTS)}, epsilon=[0.5, 1.0], n=[9, 12, 40], trials=1100,
-                    accuracy=dp.Accuracy(0.2, 0.1))  # fmt: skip
+    return dp.Study(
+        TASK, {"erm": dp.ERM(CONCEPTS)}, epsilon=[0.5, 1.0], n=[9, 12, 40], trials=1100, accuracy=dp.Accuracy(0.2, 0.1)
+    )
 
 
 def run(study, out):
@@ -40,8 +41,14 @@ def test_a_grid_is_counted_exactly(grid, tmp_path):
 
 
 def test_a_search_is_estimated_by_a_rule(tmp_path):
-    study = dp.Study(TASK, {"erm": dp.ERM(CONCEPTS)}, accuracy=dp.Accuracy(0.2, 0.1), points=3, trials=300,
-                     search=Search(2, 256, steps_per_doubling=2))  # fmt: skip
+    study = dp.Study(
+        TASK,
+        {"erm": dp.ERM(CONCEPTS)},
+        accuracy=dp.Accuracy(0.2, 0.1),
+        points=3,
+        trials=300,
+        search=Search(2, 256, steps_per_doubling=2),
+    )
     what = forecast.forecast(study)
     assert what.estimated and len(what.curves[0].points) == 3 and what.cells == 4
     star = forecast.expected_search(study.curves[0], study)

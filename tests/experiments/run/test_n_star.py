@@ -60,8 +60,14 @@ def test_brackets_of_equal_laws_overlap_and_contain_n_star():
 
 def test_a_look_within_gamma_is_in_a_table_of_its_own(tmp_path):
     how = {"n_min": 2, "n_max": 64, "steps_per_doubling": 2, "most_trials": 1000}
-    study = dp.Study(TASK, {"erm": dp.ERM(CONCEPTS)}, accuracy=dp.Accuracy(0.2, 0.1), points=1, trials=64,
-                     search=dp.Search(gamma=0.3, **how))  # fmt: skip
+    study = dp.Study(
+        TASK,
+        {"erm": dp.ERM(CONCEPTS)},
+        accuracy=dp.Accuracy(0.2, 0.1),
+        points=1,
+        trials=64,
+        search=dp.Search(gamma=0.3, **how),
+    )
     result = study.run(tmp_path, quiet=True)
     assert result.n_star.num_rows == 0
     (row,) = result.n_within.to_pylist()
@@ -87,10 +93,18 @@ def test_brackets_of_earlier_versions_are_no_brackets_of_n_star():
     assert (row["fails_at"], row["passes_at"], row["gamma"], row["ended"]) == (6, 7, 0.05, None)
 
 
-@pytest.mark.parametrize(("ends", "theorem", "then"), [
-    ((100, None), 143, 143), ((100, 200), 143, 143), ((None, None), 1, 1),
-    ((100, 120), 143, 120), ((100, 143), 143, 143), ((100, None), None, None), ((100, None), 100, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ends", "theorem", "then"),
+    [
+        ((100, None), 143, 143),
+        ((100, 200), 143, 143),
+        ((None, None), 1, 1),
+        ((100, 120), 143, 120),
+        ((100, 143), 143, 143),
+        ((100, None), None, None),
+        ((100, None), 100, None),
+    ],
+)
 def test_a_theorem_is_an_upper_end_unless_a_smaller_one_is_found_or_trials_contradict_it(ends, theorem, then):
     star = Bracket(*ends, 0.95, 0.1, 0.0, "trials spent", (), 2000)
     end = proved(star, theorem)

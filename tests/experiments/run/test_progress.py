@@ -78,8 +78,9 @@ def test_a_bar_in_a_notebook(clock, monkeypatch, capsys, caplog):
             clock[0] += 0.02
             seen.trials(50)
         assert 4 <= display.drawn <= 7
-        assert re.fullmatch(r'<progress value="0" max="4"></progress> 0 of 4: &lt;b&gt;KLN&lt;/b&gt;, \d+ trials',
-                            display.shown)  # fmt: skip
+        assert re.fullmatch(
+            r'<progress value="0" max="4"></progress> 0 of 4: &lt;b&gt;KLN&lt;/b&gt;, \d+ trials', display.shown
+        )
     assert display.shown == "" and capsys.readouterr().err == "" and not caplog.records
 
 

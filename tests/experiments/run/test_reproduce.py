@@ -53,9 +53,12 @@ def test_a_named_point_of_a_figure(tmp_path, capsys):
     found, alone = json.loads(capsys.readouterr().out), reproduce(points["PointLearner, k = 3"], 5, 7)
     assert found["x"] == alone.x and found["key"] == np.asarray(jax.random.key_data(alone.key)).tolist()
     assert found["n"] == 60 and found["seed"] == 5 and found["errors"] == alone.errors
-    for wrong, says in ((["--learners", "mine"], "PointLearner, k = 3"), (["--n", "9"], "choose by --learners"),
-                        (["--learners", "ERM", "--k", "3"], "its own"),
-                        (["--learners", "ERM", "--n", "3", "4"], "one sample size")):  # fmt: skip
+    for wrong, says in (
+        (["--learners", "mine"], "PointLearner, k = 3"),
+        (["--n", "9"], "choose by --learners"),
+        (["--learners", "ERM", "--k", "3"], "its own"),
+        (["--learners", "ERM", "--n", "3", "4"], "one sample size"),
+    ):
         assert cli.main([*words, *wrong]) == 2
         assert says in capsys.readouterr().err
     assert cli.main([*words, "--learners", "ERM"]) == cli.main(words) == 0, "alone: all points, and the first by name"
@@ -74,9 +77,23 @@ def test_a_named_point_of_a_figure(tmp_path, capsys):
 
 def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
     words = [
-        "--concepts", "Points(2**20)", "--distribution", "heavy(4, 0.2)", "--learners", "KLN", "erm=ERM",
-        "--alpha", "0.15", "--seed", "3", "--n", "30", "60", "--trials", "40",
-    ]  # fmt: skip
+        "--concepts",
+        "Points(2**20)",
+        "--distribution",
+        "heavy(4, 0.2)",
+        "--learners",
+        "KLN",
+        "erm=ERM",
+        "--alpha",
+        "0.15",
+        "--seed",
+        "3",
+        "--n",
+        "30",
+        "60",
+        "--trials",
+        "40",
+    ]
     out = tmp_path / "out"
     assert cli.main(["curve", *words, "--out", str(out), "--formats", "png", "svg", "pdf", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["points"]) == 4
@@ -103,13 +120,14 @@ def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "config: expected a figure"), (["{demo}", "--k", "1"], "n: expected one sample size"),
+        ([], "config: expected a figure"),
+        (["{demo}", "--k", "1"], "n: expected one sample size"),
         (["{demo}", "--n", "9"], "choose by --learners, --k, --epsilon"),
         (["{demo}", "--learners", "point", "--k", "1", "--epsilon", "1", "--n", "0"], "n: expected"),
         (["{demo}", "--learners", "point", "--k", "1", "--epsilon", "1", "--n", "9", "--trial", "-1"], "trial"),
         (["{demo}", "--learners", "piont", "--n", "9"], "did you mean point"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_trial_is_said(words, says, root, capsys):
     given = [word.format(demo=root / "configs" / "demo.toml") for word in words]
     assert cli.main(["trial", *given]) == 2

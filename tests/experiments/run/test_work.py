@@ -88,8 +88,12 @@ def test_an_item_on_which_a_process_dies_has_failed(tmp_path, machine):
     study, root = fast.study(3), tmp_path / "out"
     worker, ended = opened(root, machine, study, code="c"), {}
     arguments = worker, first_items(study), Dies(RuntimeError("KilledWorker"))
-    assert work(*arguments, lambda item: (worker.take, (item,)), lambda item, state, _: ended.update({item.n: state}),
-                elsewhere=True)  # fmt: skip
+    assert work(
+        *arguments,
+        lambda item: (worker.take, (item,)),
+        lambda item, state, _: ended.update({item.n: state}),
+        elsewhere=True,
+    )
     assert ended == {1: DONE, 2: FAILED, 3: DONE}
     (failure,) = Records(root).failures()
     assert "KilledWorker" in failure["error"]
@@ -118,8 +122,10 @@ def test_errors_of_our_own_threads_are_raised(tmp_path, machine):
 def test_two_drivers_share_a_study(tmp_path, machine):
     study = fast.study(3, search=True)
     study.run(tmp_path / "alone", engine=machine, quiet=True)
-    drivers = [threading.Thread(target=study.run, args=(tmp_path / "both",), kwargs={"engine": machine, "quiet": True})
-               for _ in range(2)]  # fmt: skip
+    drivers = [
+        threading.Thread(target=study.run, args=(tmp_path / "both",), kwargs={"engine": machine, "quiet": True})
+        for _ in range(2)
+    ]
     for driver in drivers:
         driver.start()
     for driver in drivers:

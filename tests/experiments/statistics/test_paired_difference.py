@@ -71,15 +71,7 @@ def test_ends_of_the_range():
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        (-1, 0, 0, 5),
-        (3, 3, 0, 5),
-        (0, 0, 0, 0),
-        (1.5, 0, 0, 5),
-        (True, 0, 0, 5),
-        (1, 0, 0, 5, 1.0),
-        (1, 0, 0, 10**8),
-    ],
+    [(-1, 0, 0, 5), (3, 3, 0, 5), (0, 0, 0, 0), (1.5, 0, 0, 5), (True, 0, 0, 5), (1, 0, 0, 5, 1.0), (1, 0, 0, 10**8)],
 )
 def test_counts_that_do_not_add_up_are_refused(wrong):
     with pytest.raises(InputError):

@@ -51,9 +51,13 @@ def child(source, *arguments, environment=None, **options):
     """A Python process of its own, in which dpjax and this file can be imported."""
     path = os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [sys.executable, "-c", source, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": path} | (environment or {}), **options,
-    )  # fmt: skip
+        [sys.executable, "-c", source, *map(str, arguments)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONPATH": path} | (environment or {}),
+        **options,
+    )
 
 
 @pytest.fixture
@@ -100,9 +104,16 @@ def test_small_integers_are_taken_and_others_refused(store):
     assert same(store.read(CONFIG), {"trials": np.array([1, 2]), "successes": np.array([0, 2])})
     other = CONFIG | {"n": 1}
     for bad in (
-        {"a": [0.5]}, {"a": [True]}, {"a": []}, {"a": 3}, {"a": [[1]]}, {"a": [1], "b": [1, 2]}, {}, {"trial": [0]},
+        {"a": [0.5]},
+        {"a": [True]},
+        {"a": []},
+        {"a": 3},
+        {"a": [[1]]},
+        {"a": [1], "b": [1, 2]},
+        {},
+        {"trial": [0]},
         {"a": np.array([2**63], np.uint64)},
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match="rows"):
             store.write(other, bad)
     assert store.read(other) is None
@@ -198,11 +209,16 @@ def under_another_name(path):
 
 
 DAMAGES = [
-    tamper, forget_the_order, without_metadata, under_another_name,
-    lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"PAR1 not a parquet file PAR1"),
-    lambda path: path.write_bytes(path.read_bytes()[:-20]), lambda path: path.write_bytes(path.read_bytes()[20:]),
+    tamper,
+    forget_the_order,
+    without_metadata,
+    under_another_name,
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(b"PAR1 not a parquet file PAR1"),
+    lambda path: path.write_bytes(path.read_bytes()[:-20]),
+    lambda path: path.write_bytes(path.read_bytes()[20:]),
     lambda path: (path.unlink(), path.mkdir()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("change", DAMAGES)

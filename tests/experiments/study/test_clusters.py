@@ -68,10 +68,15 @@ def test_processes_of_another_kind_of_device_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "what"),
-    [({}, "neither"), ({"kind": "local", "address": "a:1"}, "both"), ({"kind": "pbs"}, "pbs"),
-     ({"address": "nowhere"}, "host:port"), ({"kind": "local", "workers": 0}, "workers"),
-     ({"kind": "local", "options": {"n_workers": 3}}, "--workers")],
-)  # fmt: skip
+    [
+        ({}, "neither"),
+        ({"kind": "local", "address": "a:1"}, "both"),
+        ({"kind": "pbs"}, "pbs"),
+        ({"address": "nowhere"}, "host:port"),
+        ({"kind": "local", "workers": 0}, "workers"),
+        ({"kind": "local", "options": {"n_workers": 3}}, "--workers"),
+    ],
+)
 def test_what_is_no_cluster(given, what):
     with pytest.raises(InputError, match=what), cluster(**given):
         pass

@@ -18,9 +18,10 @@ from dpjax.learners import KLN, Independent, PointLearner
 def data(**changes):
     """A small study as tables; a change replaces a table's keys, or a whole entry that is no table."""
     found = {
-        "task": {"concepts": "Points(2**20)", "distribution": "heavy(4, 0.2)"}, "learners": {"kln": "KLN"},
+        "task": {"concepts": "Points(2**20)", "distribution": "heavy(4, 0.2)"},
+        "learners": {"kln": "KLN"},
         "sweep": {"alpha": 0.15},
-    }  # fmt: skip
+    }
     for name, value in changes.items():
         found[name] = {**found.get(name, {}), **value} if isinstance(value, dict) and name != "learners" else value
     return found
@@ -34,9 +35,11 @@ def test_what_is_written_down_is_what_runs():
         and study.task.distribution.total == distributions.heavy(Domain(2**20), 4, 0.2).total
     )
     assert [(line.name, line.setting.k, line.setting.learner) for line in study.curves] == [
-        ("a", 1, KLN(concepts)), ("a", 3, Independent(KLN(concepts), 3, "optimal")),
-        ("b", 1, PointLearner(concepts)), ("b", 3, PointLearner(concepts)),
-    ]  # fmt: skip
+        ("a", 1, KLN(concepts)),
+        ("a", 3, Independent(KLN(concepts), 3, "optimal")),
+        ("b", 1, PointLearner(concepts)),
+        ("b", 3, PointLearner(concepts)),
+    ]
     assert study.n == (10, 20) and study.search is None
 
 
@@ -50,12 +53,18 @@ def test_a_table_and_a_call_are_the_same():
 
 
 def test_a_study_is_read_back_from_what_it_says_of_itself():
-    study = study_of(data(
-        task={"concepts": "Conjunctions(9)", "distribution": "ProductCube.balanced(literals=2)",
-              "targets": {"literals": 2, "signs": False}, "noise": 0.1},
-        learners={"and": "ConjunctionLearner(2)", "all": {"use": "Independent", "learner": "KLN"}},
-        sweep={"k": 1, "epsilon": [1, 2], "n": [100]},
-    ))  # fmt: skip
+    study = study_of(
+        data(
+            task={
+                "concepts": "Conjunctions(9)",
+                "distribution": "ProductCube.balanced(literals=2)",
+                "targets": {"literals": 2, "signs": False},
+                "noise": 0.1,
+            },
+            learners={"and": "ConjunctionLearner(2)", "all": {"use": "Independent", "learner": "KLN"}},
+            sweep={"k": 1, "epsilon": [1, 2], "n": [100]},
+        )
+    )
     again = study_of(study.to_dict())
     assert again.task.digest == study.task.digest and again.to_dict() == study.to_dict()
     assert [line.setting.learner for line in again.curves] == [line.setting.learner for line in study.curves]
@@ -142,7 +151,7 @@ def test_an_expression_is_not_code(text):
         ({"task": {"nois": 0.5}}, "did you mean noise"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_cannot_be_used_is_named(changes, words):
     with pytest.raises(InputError, match=words):
         study_of(data(**changes))
@@ -210,11 +219,16 @@ def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, ou
 LABELS = {"concepts": "Multiclass.of([[0, 1], [2, 3]])", "distribution": "uniform"}
 
 
-@pytest.mark.parametrize("spec", [
-    "BitReduction(binary=a_module_of_mine:by_bit)", "BitReduction(a_module_of_mine:by_bit)",
-    "BitReduction(binary='a_module_of_mine:by_bit')", "dpjax.learners:BitReduction(binary=a_module_of_mine:by_bit)",
-    {"use": "BitReduction", "binary": "a_module_of_mine:by_bit"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "BitReduction(binary=a_module_of_mine:by_bit)",
+        "BitReduction(a_module_of_mine:by_bit)",
+        "BitReduction(binary='a_module_of_mine:by_bit')",
+        "dpjax.learners:BitReduction(binary=a_module_of_mine:by_bit)",
+        {"use": "BitReduction", "binary": "a_module_of_mine:by_bit"},
+    ],
+)
 def test_a_function_is_an_argument_by_its_name(spec, outside):
     study = study_of(data(task=LABELS, learners={"m": spec}), outside)
     learner = study.curves[0].setting.learner
@@ -244,11 +258,16 @@ def test_names_of_modules_are_read_within_calls(outside):
         assert "\u02d0" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("binary", "words"), [
-    ("KLM", r"did you mean KLN\? \(elsewhere: module:KLM\)"),
-    ("KLN(Points(4))", "name it alone, such as KLN"), ("a_module_of_mine:nine", "by_bit"),
-    ("a_module_of_mine:not_callable", "a class or function"), ("3", "a class or function"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("binary", "words"),
+    [
+        ("KLM", r"did you mean KLN\? \(elsewhere: module:KLM\)"),
+        ("KLN(Points(4))", "name it alone, such as KLN"),
+        ("a_module_of_mine:nine", "by_bit"),
+        ("a_module_of_mine:not_callable", "a class or function"),
+        ("3", "a class or function"),
+    ],
+)
 def test_what_is_no_function_is_named_shortly(binary, words, outside):
     with pytest.raises(InputError, match=words) as caught:
         study_of(data(task=LABELS, learners={"m": f"BitReduction(binary={binary})"}), outside)

@@ -113,8 +113,9 @@ def test_gapped_thresholds():
     concepts = Thresholds(Domain(64))
     task = gapped_thresholds(concepts, 0.2, 8)
     weights = np.zeros(64)
-    for start, end, weight in zip(*(wide.decode(getattr(task.distribution, part)) for part in
-                                    ("start", "end", "weight")), strict=True):  # fmt: skip
+    for start, end, weight in zip(
+        *(wide.decode(getattr(task.distribution, part)) for part in ("start", "end", "weight")), strict=True
+    ):
         weights[start : end + 1] = weight
     mass, target = np.cumsum(weights / weights.sum()), int(wide.decode(task.targets)[0])
     error = np.abs(mass - mass[target])
@@ -181,13 +182,24 @@ def test_hard_threshold_bits_are_bad_from_some_wrong_ones(bits, wrong, elements)
     assert {bit.size for bit in task.concepts.bits} == {elements + 1}
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda: hard_label(0, 0.1), lambda: hard_label(17, 0.1), lambda: hard_label(2, 0.995),
-    lambda: hard_threshold_bits(5, 0.1), lambda: hard_threshold_bits(2, 0.1, elements=5),
-    lambda: hard_threshold_bits(4, 0.15), lambda: hard_threshold_bits(2, 0.1, 3),
-    lambda: hard_bits(0, 0.1), lambda: hard_bits(13, 0.1), lambda: hard_bits(4, 0.1, 5), lambda: hard_bits(10, 0.1),
-    lambda: hard_bits(2, 0.6), lambda: hard_bits(2, 1.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: hard_label(0, 0.1),
+        lambda: hard_label(17, 0.1),
+        lambda: hard_label(2, 0.995),
+        lambda: hard_threshold_bits(5, 0.1),
+        lambda: hard_threshold_bits(2, 0.1, elements=5),
+        lambda: hard_threshold_bits(4, 0.15),
+        lambda: hard_threshold_bits(2, 0.1, 3),
+        lambda: hard_bits(0, 0.1),
+        lambda: hard_bits(13, 0.1),
+        lambda: hard_bits(4, 0.1, 5),
+        lambda: hard_bits(10, 0.1),
+        lambda: hard_bits(2, 0.6),
+        lambda: hard_bits(2, 1.5),
+    ],
+)
 def test_hard_bits_that_do_not_fit(attempt):
     with pytest.raises(InputError):
         attempt()

@@ -36,13 +36,17 @@ def names(found):
     return {one.name.split(",")[0].split(" of")[0] for one in found}
 
 
-@pytest.mark.parametrize(("concepts", "expected"), [
-    (Finite.of([[0, 1]]), {"one row"}),
-    (Finite.of([[0, 1, 0], [1, 0, 1]]), {"one row", "packing"}),  # they agree nowhere
-    (Finite.of([[0, 1], [1, 1]]), {"one row", "packing", "an unseen element", "scores"}),
-    (Points(Domain(2**64)), {"one row", "packing", "an unseen element"}),
-    (Thresholds(Domain(2**40)), {"one row", "packing", "an unseen element", "scores"}),
-], ids=["one", "complements", "two", "points", "thresholds"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("concepts", "expected"),
+    [
+        (Finite.of([[0, 1]]), {"one row"}),
+        (Finite.of([[0, 1, 0], [1, 0, 1]]), {"one row", "packing"}),  # they agree nowhere
+        (Finite.of([[0, 1], [1, 1]]), {"one row", "packing", "an unseen element", "scores"}),
+        (Points(Domain(2**64)), {"one row", "packing", "an unseen element"}),
+        (Thresholds(Domain(2**40)), {"one row", "packing", "an unseen element", "scores"}),
+    ],
+    ids=["one", "complements", "two", "points", "thresholds"],
+)
 def test_what_a_class_has_is_found(concepts, expected):
     assert names(lower_bounds(task(concepts), 3, BUDGET, ACCURACY)) == expected
 
@@ -154,10 +158,14 @@ def test_a_bound_that_fails_leaves_the_others():
     assert {"an unseen element", "packing"} <= names(found) and "scores" not in names(found)
 
 
-@pytest.mark.parametrize(("wrong", "message"), [
-    ({"neighboring": "foo"}, "neighboring: expected a member"), ({"k": 0}, "k: expected"),
-    ({"task": Thresholds(Domain(8))}, "task: expected Task, got Thresholds; make it with"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"neighboring": "foo"}, "neighboring: expected a member"),
+        ({"k": 0}, "k: expected"),
+        ({"task": Thresholds(Domain(8))}, "task: expected Task, got Thresholds; make it with"),
+    ],
+)
 def test_wrong_inputs_are_one_clear_sentence(wrong, message):
     given = {"task": task(Thresholds(Domain(8))), "k": 1, "neighboring": REPLACE} | wrong
     with pytest.raises(InputError, match=message):

@@ -84,9 +84,15 @@ def machine():
 
 def test_a_study_in_a_notebook(tmp_path, machine):
     study = dp.Study(
-        TASK, {"KLN": KLN, "mine": Mine(CONCEPTS)}, k=[1, 3], epsilon=[8, 16], accuracy=ACCURACY, trials=100, points=3,
+        TASK,
+        {"KLN": KLN, "mine": Mine(CONCEPTS)},
+        k=[1, 3],
+        epsilon=[8, 16],
+        accuracy=ACCURACY,
+        trials=100,
+        points=3,
         search=dp.Search(n_min=8, n_max=256, most_trials=500, steps_per_doubling=2),
-    )  # fmt: skip
+    )
     assert len(study.curves) == 8 and study.curves[2].setting.learner == dp.Independent(KLN, 3, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
     star = result.n_star.to_pylist()
@@ -113,8 +119,10 @@ def test_a_study_in_a_notebook(tmp_path, machine):
 
 def _compared(result):
     """Differences in pairs between learners, epsilons and n, and n* at other alphas."""
-    rates = {(row["learner"], row["k"], row["epsilon"], row["n"]): row["successes"] / row["trials"]
-             for row in result.curves.to_pylist()}  # fmt: skip
+    rates = {
+        (row["learner"], row["k"], row["epsilon"], row["n"]): row["successes"] / row["trials"]
+        for row in result.curves.to_pylist()
+    }
     same = result.differences("learner").to_pylist()
     assert len(same) == 12 and {(row["first"], row["second"]) for row in same} == {("KLN", "mine")}
     assert all(row["difference"] == 0 and row["lower"] < 0 < row["upper"] for row in same), "the same algorithm"
@@ -215,8 +223,24 @@ def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path):
                 return dp.KLN._learn(self, key, sample, plan)
     """)
     )
-    words = ["curve", "--import", "faulty", "--concepts", "Points(64)", "--learners", "faulty:Faulty", "--n", "9", "99",
-             "--trials", "20", "--formats", "--json", "--out", "out"]  # fmt: skip
+    words = [
+        "curve",
+        "--import",
+        "faulty",
+        "--concepts",
+        "Points(64)",
+        "--learners",
+        "faulty:Faulty",
+        "--n",
+        "9",
+        "99",
+        "--trials",
+        "20",
+        "--formats",
+        "--json",
+        "--out",
+        "out",
+    ]
     done = subprocess.run([sys.executable, "-m", "dpjax.cli", *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 4, done.stderr
     answer = json.loads(done.stdout)
@@ -308,14 +332,23 @@ def test_an_edited_learner_or_planner_is_computed_again_and_a_renamed_helper_is_
         ({"learners": [KLN, KLN]}, "a name for each"),
         ({"learners": dp.KLN(dp.Thresholds(dp.Domain(2**20)))}, "one of the task's class"),
         ({"learners": dp.KLN(dp.Points(dp.Domain(8)))}, "one of the task's class"),
-        ({"k": 0}, "k: expected"), ({"k": []}, "at least one"), ({"k": [1, 1]}, "each value once"), ({"k": 1.5}, "k:"),
-        ({"epsilon": -1}, "epsilon"), ({"epsilon": "1"}, "epsilon"), ({"delta": 1}, "delta"),
+        ({"k": 0}, "k: expected"),
+        ({"k": []}, "at least one"),
+        ({"k": [1, 1]}, "each value once"),
+        ({"k": 1.5}, "k:"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"delta": 1}, "delta"),
         ({"n": "serch"}, '"search"'),
-        ({"n": [0]}, "n: expected"), ({"n": 2**21}, "at most"), ({"accuracy": 0.1}, "write Accuracy"),
-        ({"search": 3}, "write Search"), ({"seed": 2**40}, "seed"), ({"trials": 0}, "trials"),
+        ({"n": [0]}, "n: expected"),
+        ({"n": 2**21}, "at most"),
+        ({"accuracy": 0.1}, "write Accuracy"),
+        ({"search": 3}, "write Search"),
+        ({"seed": 2**40}, "seed"),
+        ({"trials": 0}, "trials"),
         ({"learners": dp.PointLearner(CONCEPTS), "delta": 0.0}, "PointLearner, k = 1, epsilon = 1"),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_study_is_named(change, words):
     with pytest.raises(InputError, match=words):
         dp.Study(**({"task": TASK, "learners": KLN} | change))

@@ -170,10 +170,7 @@ UNIFORM = distributions.uniform(POINTS.domain)
         ),
         (lambda: Task(SimpleNamespace(domain=POINTS.domain), UNIFORM), "inherits from dpjax.ConceptClass"),
         (lambda: Task(POINTS, 3), "got 3; for example dpjax.uniform"),
-        (
-            lambda: Task("Points(256)", UNIFORM),
-            r"'Points\(256\)'; build one, such as",
-        ),
+        (lambda: Task("Points(256)", UNIFORM), r"'Points\(256\)'; build one, such as"),
         (lambda: Task(POINTS, distributions.uniform(Domain(100))), "elements up to 99"),
         (lambda: Task(POINTS, distributions.uniform(Domain(2**40))), "2 limb"),
         (lambda: Task(POINTS, UniformCube(5)), r"one over Cube\(dimension=5\)"),

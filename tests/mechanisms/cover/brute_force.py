@@ -47,8 +47,17 @@ def selector(family, many=1):
 
     def draw(keys, x, target, other, budget, coefficient):
         def one(key):
-            cut, rounds = select_cut(family, key, x, target, other, Score.of(budget, 2, coefficient),
-                                     bins=family.bins, spare=family.spare, walls=family.walls)  # fmt: skip
+            cut, rounds = select_cut(
+                family,
+                key,
+                x,
+                target,
+                other,
+                Score.of(budget, 2, coefficient),
+                bins=family.bins,
+                spare=family.spare,
+                walls=family.walls,
+            )
             return cut, family.hits(cut, x), rounds
 
         return jax.lax.map(one, keys)

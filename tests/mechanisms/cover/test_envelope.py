@@ -22,8 +22,12 @@ brute = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(brute)
 
 ROWS = 31
-FAMILIES = [HalfPlanes(1000, Kinematic(), slabs=16), HalfPlanes(100, Box(), slabs=8), Discs(50, slabs=6),
-            HalfPlanes(1000, Net(20, 100))]  # fmt: skip
+FAMILIES = [
+    HalfPlanes(1000, Kinematic(), slabs=16),
+    HalfPlanes(100, Box(), slabs=8),
+    Discs(50, slabs=6),
+    HalfPlanes(1000, Net(20, 100)),
+]
 
 
 def database(family, kind, seed):
@@ -196,8 +200,9 @@ def test_splitting_keeps_a_partition(family):
     cells = family.cells()
     with jax.enable_x64(True):
         table = rejection._first_table(family, jnp.zeros(len(cells.chart)), 3)
-        half = jax.jit(lambda table, cell: rejection._split(
-            table, cell, jnp.float64(-9), lambda low, high: jnp.float64(-1)))  # fmt: skip
+        half = jax.jit(
+            lambda table, cell: rejection._split(table, cell, jnp.float64(-9), lambda low, high: jnp.float64(-1))
+        )
 
         def points(table):
             return sum(np.prod(size, dtype=object) for size in np.asarray(table.high - table.low).astype(object))

@@ -48,9 +48,19 @@ def labelled(points, frame, capacity=CAPACITY):
 
 
 FRAMES = [Frame.box(2**30), Frame.rotations(2**10), Frame.rotations(2**30), Frame.rotations(WIDE)]
-MORE = [Frame.box(3), Frame.box(2**10), Frame.box(2**17), Frame.box(2**26), Frame.rotations(3), Frame.rotations(2**20),
-        Frame.rotations(2**45), Frame.rotations(2**61), Frame.rotations(2**63), Frame(100, -7, 55, True),
-        Frame(100, 20, 90, False)]  # fmt: skip
+MORE = [
+    Frame.box(3),
+    Frame.box(2**10),
+    Frame.box(2**17),
+    Frame.box(2**26),
+    Frame.rotations(3),
+    Frame.rotations(2**20),
+    Frame.rotations(2**45),
+    Frame.rotations(2**61),
+    Frame.rotations(2**63),
+    Frame(100, -7, 55, True),
+    Frame(100, 20, 90, False),
+]
 
 
 def check(frame, seeds):
@@ -198,9 +208,10 @@ def drawn(frame, capacity=CAPACITY, order=None, on=False):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("frame", "capacity", "order", "on"), [
-    (KINEMATIC, CAPACITY, 1, False), (KINEMATIC, 33, 2, True), (BOX, CAPACITY, 4, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("frame", "capacity", "order", "on"),
+    [(KINEMATIC, CAPACITY, 1, False), (KINEMATIC, 33, 2, True), (BOX, CAPACITY, 4, False)],
+)
 def test_padding_order_and_64_bit_types_change_no_bit(frame, capacity, order, on):
     masses, lines = drawn(frame)
     others, other_lines = drawn(frame, capacity, order, on)
@@ -232,8 +243,14 @@ def test_every_database_has_a_law(frame):
     total = float(sum(arrangement.masses([], frame).values()))
     some, yes, no = arrangement.points("random", 4, frame.d), np.ones(4, bool), np.zeros(4, bool)
     far = np.array([[-(2**31), 2**31 - 1], [0, 0], [2**31 - 1, -(2**31)], [5, 5]])
-    cases = [(some, no, no), (some, yes, no), (some, no, yes), (np.ones((4, 2)), yes, yes), (far, yes, no),
-             (some, np.arange(4) == 0, no)]  # fmt: skip
+    cases = [
+        (some, no, no),
+        (some, yes, no),
+        (some, no, yes),
+        (np.ones((4, 2)), yes, yes),
+        (far, yes, no),
+        (some, np.arange(4) == 0, no),
+    ]
     buffers = [padded(*case) for case in cases]
     if frame == BOX:
         buffers.append((jnp.zeros((0, 2), jnp.int32), jnp.zeros(0, bool), jnp.zeros(0, bool)))

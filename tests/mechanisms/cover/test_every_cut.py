@@ -20,8 +20,29 @@ from dpjax.mechanisms.cover.lines.sweep import sweep
 from dpjax.mechanisms.cover.score import Score
 from tests.oracles.lattice import Gap, allowed, ways
 
-SIDES = [1, 3, 2**5, 2**10, 2**15, 2**16, 2**18, 2**18 + 1, 2**20, 2**21, 2**22, 2**24, 2**30, 2**39, 2**39 + 1, 2**45,
-         2**53, 2**60, 2**60 + 1, 2**63, 2**64 - 1]  # fmt: skip
+SIDES = [
+    1,
+    3,
+    2**5,
+    2**10,
+    2**15,
+    2**16,
+    2**18,
+    2**18 + 1,
+    2**20,
+    2**21,
+    2**22,
+    2**24,
+    2**30,
+    2**39,
+    2**39 + 1,
+    2**45,
+    2**53,
+    2**60,
+    2**60 + 1,
+    2**63,
+    2**64 - 1,
+]
 
 
 def fibonacci(d, draw=None):

@@ -49,8 +49,11 @@ def net(points, family):
     """The same for a finite set: all its values, in the middle between two t."""
     cells, grid = family.cells(), family.grid
     scale, step = 2.0**-grid.bits, 2.0**family.step
-    v = np.where(cells.chart[:, None] == 0, points[:, 1] * 2.0**grid.bits - cells.low * points[:, 0],
-                 points[:, 0] * 2.0**grid.bits - cells.low * points[:, 1])  # fmt: skip
+    v = np.where(
+        cells.chart[:, None] == 0,
+        points[:, 1] * 2.0**grid.bits - cells.low * points[:, 0],
+        points[:, 0] * 2.0**grid.bits - cells.low * points[:, 1],
+    )
     ends = np.array([(family.first - 1) // 2**family.step, (family.last + 1) // 2**family.step], float)
     return np.floor(v / step), *(np.full(len(v), end) for end in ends), np.full(len(v), scale)
 

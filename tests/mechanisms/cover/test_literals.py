@@ -71,8 +71,10 @@ def test_columns_counts_and_hits(dimension, count, label):
 def brute_force(bits, label, target, other, budget, k, coefficient):
     """Log-probabilities from exact qualities."""
     table = hits(bits, label)
-    score = [min(int(table[target, h].sum()) - Fraction(budget) / k, Fraction(-int(table[other, h].sum())))
-             for h in range(table.shape[1])]  # fmt: skip
+    score = [
+        min(int(table[target, h].sum()) - Fraction(budget) / k, Fraction(-int(table[other, h].sum())))
+        for h in range(table.shape[1])
+    ]
     best = max(score)
     weights = [math.exp(coefficient * float(s - best)) for s in score]
     total = math.fsum(weights)

@@ -56,9 +56,7 @@ def test_a_rectangle_is_two_orthogonal_ranges():
     low, high = np.triu_indices(3)
     found = held(family, x).reshape(3, 6, 6, len(x))
     for i, (first, second) in enumerate([(0, 3), (1, 4), (2, 5)]):
-        one, two = (
-            (low[:, None] <= bins[side]) & (bins[side] <= high[:, None]) for side in (first, second)
-        )  # fmt: skip
+        one, two = ((low[:, None] <= bins[side]) & (bins[side] <= high[:, None]) for side in (first, second))
         np.testing.assert_array_equal(found[i], one[:, None] & two[None])
     slope = family.lines()[1] / 2.0**family.planes.grid.bits
     chart = family.lines()[0]

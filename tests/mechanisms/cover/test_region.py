@@ -110,8 +110,10 @@ def test_no_weight_exceeds_its_bounds(words):
 
             def excess(chart, low, high, theta, bound):
                 ends = [low, high - 1, theta]
-                law = [family.log_density(chart, end) + sweep.sweep(family, rows, chart, end, score).log_total()
-                       for end in ends]  # fmt: skip
+                law = [
+                    family.log_density(chart, end) + sweep.sweep(family, rows, chart, end, score).log_total()
+                    for end in ends
+                ]
                 later = bound_between(family, rows, score, pairs, (chart, theta, high))
                 return jnp.stack([*(one - bound for one in law), law[1] - later, law[2] - later])
 

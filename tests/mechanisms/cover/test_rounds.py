@@ -206,14 +206,17 @@ def test_a_family_and_a_score_from_outside(key, score):
     assert found[target].all() and np.any(found[~target]) == (score is Targets)
 
 
-@pytest.mark.parametrize("attempt", [
-    lambda key, data: by_hand(0, 1, 1.0),
-    lambda key, data: by_hand(1, 0, 1.0),
-    lambda key, data: by_hand(1.0, 1, 1.0),
-    lambda key, data: cover_plan(Privacy(jnp.float32(0.0), 0.0), 1, 1, Neighboring.REPLACE_ONE),
-    lambda key, data: cover_plan(Privacy(1.0, 1e-6), 1, 1, Neighboring.REPLACE_ONE, "no variant"),
-    lambda key, data: set_cover(jax.random.key_data(key), Literals(5, False), *data, by_hand(1, 1, 1.0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda key, data: by_hand(0, 1, 1.0),
+        lambda key, data: by_hand(1, 0, 1.0),
+        lambda key, data: by_hand(1.0, 1, 1.0),
+        lambda key, data: cover_plan(Privacy(jnp.float32(0.0), 0.0), 1, 1, Neighboring.REPLACE_ONE),
+        lambda key, data: cover_plan(Privacy(1.0, 1e-6), 1, 1, Neighboring.REPLACE_ONE, "no variant"),
+        lambda key, data: set_cover(jax.random.key_data(key), Literals(5, False), *data, by_hand(1, 1, 1.0)),
+    ],
+)
 def test_what_makes_no_sense_is_refused(attempt, key):
     with pytest.raises(InputError):
         attempt(key, realizable(0, 5, 3, 1))

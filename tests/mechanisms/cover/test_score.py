@@ -21,9 +21,11 @@ def moves_of(k):
     """
     per = 0.0 if k is None else 1 / k
     return {
-        "target_hit": (0.0, 1 - per), "target_missed": (-per, 0.0),
-        "other_hit": (-1.0, 0.0), "other_missed": (0.0, 0.0),
-    }  # fmt: skip
+        "target_hit": (0.0, 1 - per),
+        "target_missed": (-per, 0.0),
+        "other_hit": (-1.0, 0.0),
+        "other_missed": (0.0, 0.0),
+    }
 
 
 def test_values():
@@ -34,9 +36,9 @@ def test_values():
     assert found.dtype == jnp.float64
 
 
-@pytest.mark.parametrize(("coefficient", "counts_as"), [
-    (np.nan, 0), (-1, 0), (0, 0), (np.inf, 1e100), (0.25, 0.25), (-np.inf, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("coefficient", "counts_as"), [(np.nan, 0), (-1, 0), (0, 0), (np.inf, 1e100), (0.25, 0.25), (-np.inf, 0)]
+)
 def test_every_number_is_a_score(coefficient, counts_as):
     for budget in (np.nan, np.inf, -np.inf, 1e30, -1e30, 3.0):
         score = Score.of(jnp.float32(budget), 3, jnp.float32(coefficient))
@@ -57,9 +59,11 @@ def test_one_row_moves_the_score_as_said(k, exact):
 
         before = q(hit, wrong, alive)
         after = {
-            "target_hit": q(hit + 1, wrong, alive + exact), "target_missed": q(hit, wrong, alive + exact),
-            "other_hit": q(hit, wrong + 1, alive), "other_missed": before,
-        }  # fmt: skip
+            "target_hit": q(hit + 1, wrong, alive + exact),
+            "target_missed": q(hit, wrong, alive + exact),
+            "other_hit": q(hit, wrong + 1, alive),
+            "other_missed": before,
+        }
         for kind, value in after.items():
             seen.setdefault(kind, set()).add(value - before)
     for kind, (low, high) in moves.items():

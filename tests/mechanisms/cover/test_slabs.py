@@ -155,12 +155,21 @@ def test_base_measures():
         assert np.asarray(cells.mass).sum() == pytest.approx(total, rel=1e-15)
 
 
-@pytest.mark.parametrize("make", [
-    lambda: Frame.box(2**30 + 1), lambda: Frame.rotations(2**64), lambda: Frame.box(0),
-    lambda: Frame(2**61 + 1, -(2**62), 2**62, True), lambda: Frame(8, 3, 3, True), lambda: Frame(8, -5, 2**63, True),
-    lambda: Frame(8, -(2**70) - 1, 2**62, True), lambda: Frame(8, 0, 2**63, False), lambda: Frame(8, "low", 9, True),
-    lambda: Frame(8, -10, 18.5, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Frame.box(2**30 + 1),
+        lambda: Frame.rotations(2**64),
+        lambda: Frame.box(0),
+        lambda: Frame(2**61 + 1, -(2**62), 2**62, True),
+        lambda: Frame(8, 3, 3, True),
+        lambda: Frame(8, -5, 2**63, True),
+        lambda: Frame(8, -(2**70) - 1, 2**62, True),
+        lambda: Frame(8, 0, 2**63, False),
+        lambda: Frame(8, "low", 9, True),
+        lambda: Frame(8, -10, 18.5, True),
+    ],
+)
 def test_frames_that_do_not_fit_are_refused(make):
     with pytest.raises(InputError):
         make()

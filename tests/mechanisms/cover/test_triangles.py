@@ -183,7 +183,7 @@ def test_a_row_moves_a_probability_by_less_than_twice_the_coefficient():
         first, second = (
             np.asarray(law(rows.astype(np.int32), *(r == c for c in (0, 1)), *numbers(budget, coefficient)))
             for rows, r, budget in zip((x, other_x), (role, other_role), budgets, strict=True)
-        )  # fmt: skip
+        )
         moved.append(np.abs(first - second).max())
     assert coefficient / 2 < max(moved) <= 2 * coefficient + 1e-9
 

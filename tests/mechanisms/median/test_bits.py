@@ -63,17 +63,31 @@ def test_order_prefixes_and_arithmetic(bits):
     @jax.jit
     def everything(x, y, length):
         return (
-            B.less(x, y), B.less_equal(x, y), B.equal(x, y), B.lcp(x, y, bits), B.prefix(x, length, bits),
-            B.middle(x, length, bits), B.rightmost(x, length, bits),
-            B.add_one(x), B.subtract_one(x), B.add(x, y), B.subtract(x, y),
-        )  # fmt: skip
+            B.less(x, y),
+            B.less_equal(x, y),
+            B.equal(x, y),
+            B.lcp(x, y, bits),
+            B.prefix(x, length, bits),
+            B.middle(x, length, bits),
+            B.rightmost(x, length, bits),
+            B.add_one(x),
+            B.subtract_one(x),
+            B.add(x, y),
+            B.subtract(x, y),
+        )
 
     got = [np.asarray(part) for part in everything(x, y, length)]
     pairs_ = list(zip(a, b, strict=True))
-    for part, wanted in zip(got[:4], [
-        [p < q for p, q in pairs_], [p <= q for p, q in pairs_], [p == q for p, q in pairs_],
-        [common(p, q, bits) for p, q in pairs_],
-    ], strict=True):  # fmt: skip
+    for part, wanted in zip(
+        got[:4],
+        [
+            [p < q for p, q in pairs_],
+            [p <= q for p, q in pairs_],
+            [p == q for p, q in pairs_],
+            [common(p, q, bits) for p, q in pairs_],
+        ],
+        strict=True,
+    ):
         assert part.tolist() == wanted
     left, middle, right = [], [], []
     for value, kept in zip(a, length.tolist(), strict=True):
@@ -82,8 +96,15 @@ def test_order_prefixes_and_arithmetic(bits):
         middle.append(left[-1] + (2 ** (rest - 1) - 1 if rest else 0))
         right.append(left[-1] + 2**rest - 1)
     whole = 1 << 32 * B.limbs(bits)
-    wanted = [left, middle, right, [(p + 1) % whole for p in a], [(p - 1) % whole for p in a],
-              [(p + q) % whole for p, q in pairs_], [(p - q) % whole for p, q in pairs_]]  # fmt: skip
+    wanted = [
+        left,
+        middle,
+        right,
+        [(p + 1) % whole for p in a],
+        [(p - 1) % whole for p in a],
+        [(p + q) % whole for p, q in pairs_],
+        [(p - q) % whole for p, q in pairs_],
+    ]
     for part, expected in zip(got[4:], wanted, strict=True):
         assert part.dtype == np.uint32 and B.decode(part).tolist() == expected
 

@@ -28,9 +28,15 @@ def element_law(bits, size, monotonic=False):
 
     def law(x, mask, epsilon, low, high):
         made = exponential_median(
-            x, mask, epsilon, bits=bits, size=size, margins=(low, high), monotonic=monotonic,
+            x,
+            mask,
+            epsilon,
+            bits=bits,
+            size=size,
+            margins=(low, high),
+            monotonic=monotonic,
             neighboring=ADD if monotonic else Neighboring.REPLACE_ONE,
-        )  # fmt: skip
+        )
         return jax.vmap(made.log_prob)(elements)
 
     return jax.jit(jax.vmap(law, (0, 0, None, 0, 0)))
@@ -247,9 +253,12 @@ def test_three_candidates_are_the_exponential_mechanism_over_three_points(bits):
     length[:6] = [0, bits, bits - 1] * 2
     with jax.enable_x64(True):
         points, logs = run(
-            x[..., None], np.arange(7) < n[:, None],
-            prefix[:, None].astype(np.uint32), length.astype(np.int32), np.float64(epsilon),
-        )  # fmt: skip
+            x[..., None],
+            np.arange(7) < n[:, None],
+            prefix[:, None].astype(np.uint32),
+            length.astype(np.int32),
+            np.float64(epsilon),
+        )
     points, logs = np.asarray(points), np.asarray(logs)
     for i in range(60):
         free = bits - int(length[i])

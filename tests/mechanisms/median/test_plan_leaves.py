@@ -13,8 +13,14 @@ from dpjax.mechanisms.median import plan_for, plan_recprefix, plan_rsc, plan_tre
 from dpjax.mechanisms.median.treelog import passes_unstable
 
 PLANNERS = (plan_recprefix, plan_treelog, plan_rsc)
-HARD = [(1, 1.0, 1e-6, 0.1, 1), (64, 1.0, 1e-6, 0.1, 2), (2**20, 0.01, 1e-12, 1e-6, 1), (3, 20.0, 0.1, 0.5, 3),
-        (1024, 0.2, 1e-9, 0.01, 4), (7, 1.0, 0.9, 0.9, 2)]  # fmt: skip
+HARD = [
+    (1, 1.0, 1e-6, 0.1, 1),
+    (64, 1.0, 1e-6, 0.1, 2),
+    (2**20, 0.01, 1e-12, 1e-6, 1),
+    (3, 20.0, 0.1, 0.5, 3),
+    (1024, 0.2, 1e-9, 0.01, 4),
+    (7, 1.0, 0.9, 0.9, 2),
+]
 
 
 def rounded(exact, leaf, up=False):

@@ -23,8 +23,16 @@ from dpjax.mechanisms.median.treelog_rsc import two_laplace_tail
 FALSE_ALARM = 1e-9
 BITS = (16, 32, 64, 128, 256, 1024)
 PLANNERS = (plan_recprefix, plan_treelog, plan_rsc)
-HARD = [(1, 1.0, 1e-6, 0.1, 1), (64, 1.0, 1e-6, 0.1, 1), (64, 1.0, 1e-6, 0.1, 2), (2**20, 0.01, 1e-12, 1e-6, 1),
-        (3, 20.0, 0.1, 0.5, 3), (64, 20.0, 0.1, 0.5, 1), (1024, 0.2, 1e-9, 0.01, 4), (7, 1.0, 0.9, 0.9, 2)]  # fmt: skip
+HARD = [
+    (1, 1.0, 1e-6, 0.1, 1),
+    (64, 1.0, 1e-6, 0.1, 1),
+    (64, 1.0, 1e-6, 0.1, 2),
+    (2**20, 0.01, 1e-12, 1e-6, 1),
+    (3, 20.0, 0.1, 0.5, 3),
+    (64, 20.0, 0.1, 0.5, 1),
+    (1024, 0.2, 1e-9, 0.01, 4),
+    (7, 1.0, 0.9, 0.9, 2),
+]
 
 
 @pytest.mark.parametrize(
@@ -287,9 +295,8 @@ def test_the_search_finds_a_known_optimum():
     (shares,) = spread([4], lambda parts, _: float(np.sum(costs / np.array(parts[0]))))
     assert np.sum(costs / np.array(shares)) == pytest.approx(np.sqrt(costs).sum() ** 2, rel=1e-4)
     kink = spread(
-        [3], lambda parts, p: soft_max([3 / parts[0][0], 1 / parts[0][1]], p) + 1 / parts[0][2],
-        (8, 30, 120, 500),
-    )[0]  # fmt: skip
+        [3], lambda parts, p: soft_max([3 / parts[0][0], 1 / parts[0][1]], p) + 1 / parts[0][2], (8, 30, 120, 500)
+    )[0]
     assert max(3 / kink[0], 1 / kink[1]) + 1 / kink[2] == pytest.approx(9, rel=1e-2)  # at (1/2, 1/6, 1/3)
     assert sum(map(Fraction, on_grid(shares))) == 1
 
@@ -328,11 +335,25 @@ def test_designs_are_values(planner):
 @pytest.mark.parametrize(
     "change",
     [
-        {"bits": 0}, {"bits": 2**20 + 1}, {"bits": 8.0}, {"epsilon": 0.0}, {"epsilon": 9e-6}, {"epsilon": 1001.0},
-        {"delta": 0.0}, {"delta": 1.0}, {"beta": 0.0}, {"beta": 1.0}, {"beta": None}, {"slack": 1.0}, {"levels": 0},
-        {"levels": 5}, {"beta": None, "slack": float("nan")}, {"beta": None, "slack": 1e6}, {"bits": True},
+        {"bits": 0},
+        {"bits": 2**20 + 1},
+        {"bits": 8.0},
+        {"epsilon": 0.0},
+        {"epsilon": 9e-6},
+        {"epsilon": 1001.0},
+        {"delta": 0.0},
+        {"delta": 1.0},
+        {"beta": 0.0},
+        {"beta": 1.0},
+        {"beta": None},
+        {"slack": 1.0},
+        {"levels": 0},
+        {"levels": 5},
+        {"beta": None, "slack": float("nan")},
+        {"beta": None, "slack": 1e6},
+        {"bits": True},
     ],
-)  # fmt: skip
+)
 def test_bad_input(planner, change):
     with pytest.raises(InputError):
         planner(**({"bits": 64, "epsilon": 1.0, "delta": 1e-6, "beta": 0.1} | change))

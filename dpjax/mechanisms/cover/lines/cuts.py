@@ -117,9 +117,11 @@ def grid_points(x: Array, d: int, dimension: int) -> Array:
     """Rows ``int[n, dimension]`` as ``int64``, coordinates clipped to {0, ..., d}: a map of each row separately."""
     if x.ndim != 2 or x.shape[1] != dimension or not jnp.issubdtype(x.dtype, jnp.integer):
         raise InputError(
-            "x", f"whole numbers of shape [n, {dimension}]", f"{x.dtype}{list(x.shape)}",
+            "x",
+            f"whole numbers of shape [n, {dimension}]",
+            f"{x.dtype}{list(x.shape)}",
             f"give coordinates in {{0, ..., {d}}}, for example int32",
-        )  # fmt: skip
+        )
     return jnp.clip(x.astype(jnp.int64), 0, d)
 
 

@@ -86,8 +86,10 @@ class _Box(NamedTuple):
     def ends(self, chart: Array, theta: Any) -> tuple[Any, Any]:
         """At most and at least the values of all rows at a theta, ``integers[]``."""
         slopes = self.low[1][chart], self.high[1][chart]
-        every = [jnp.stack([slopes[i][d] for d, i in enumerate(way)])
-                 for way in itertools.product((0, 1), repeat=slopes[0].shape[0])]  # fmt: skip
+        every = [
+            jnp.stack([slopes[i][d] for d, i in enumerate(way)])
+            for way in itertools.product((0, 1), repeat=slopes[0].shape[0])
+        ]
         low, high = ([affine(side[0][chart], slope, theta) for slope in every] for side in (self.low, self.high))
         return _least(low), _most(high)
 
@@ -119,9 +121,7 @@ def _wide(values: Array, like: Any) -> Any:
     return widened((values + _HALF).astype(jnp.uint64), words_of(like)) - _HALF
 
 
-def _bound(
-    cuts: Cuts, rows: Rows, score: Score, bins: int, box: _Box, chart: Array, low: Any, high: Any
-) -> Array:  # fmt: skip
+def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, box: _Box, chart: Array, low: Any, high: Any) -> Array:
     bits = (bins - 1).bit_length()
     unit = max(cuts.step, (cuts.last + 1 - cuts.first).bit_length() - _BITS, 0)  # a bin is a multiple of 2**unit
     corners, nothing, words = corners_of(low, high), constant(0, low), words_of(low)

@@ -124,9 +124,11 @@ class HalfPlanes(CutFamily, Planar, Following):
         """
         if not self.grid.exact:
             raise InputError(
-                "words", f"{Grid.fine(self.d).words} or more for d = {self.d}, so that every cut has a line",
-                repr(self.words), "use None",
-            )  # fmt: skip
+                "words",
+                f"{Grid.fine(self.d).words} or more for d = {self.d}, so that every cut has a line",
+                repr(self.words),
+                "use None",
+            )
         cost = self.measure.log_cost(self.d)
         if not 0 <= cost < _MOST_NATS:
             raise InputError("measure", f"a log_cost in [0, {_MOST_NATS})", repr(cost), "return a proved bound in nats")
@@ -159,9 +161,7 @@ class HalfPlanes(CutFamily, Planar, Following):
         """t is a multiple of 2**step."""
         return self.measure.step(self.grid)
 
-    def select(
-        self, key: Array, x: Array, target: Array, other: Array, score: Score, favored: Any = None
-    ) -> Cut:  # fmt: skip
+    def select(self, key: Array, x: Array, target: Array, other: Array, score: Score, favored: Any = None) -> Cut:
         """See `CutFamily.select`. favored: a state of `start` and `followed`, or None."""
         if favored is not None:
             favored = self.favored(favored)
@@ -203,9 +203,11 @@ class HalfPlanes(CutFamily, Planar, Following):
             return grid_points(x, self.d, 2).astype(jnp.uint64)
         if x.ndim != 2 or x.shape[1] != 4 or x.dtype != jnp.uint32:
             raise InputError(
-                "x", f"two words for each coordinate, uint32[n, 4], for d = {self.d}", f"{x.dtype}{list(x.shape)}",
+                "x",
+                f"two words for each coordinate, uint32[n, 4], for d = {self.d}",
+                f"{x.dtype}{list(x.shape)}",
                 "use the elements of concepts.Plane",
-            )  # fmt: skip
+            )
         return jnp.minimum(wide.join(x.reshape(-1, 2, 2)), jnp.uint64(self.d))
 
     def cells(self) -> Cells:

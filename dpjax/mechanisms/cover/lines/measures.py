@@ -259,9 +259,11 @@ class Net(LineMeasure):
     def log_cost(self, d: int) -> float:
         """NoTheoremError: a net has no line in most cells, so no number of rows is enough for every distribution."""
         raise NoTheoremError(
-            "measure", "one that has lines in every cell of the arrangement of any points", repr(self),
+            "measure",
+            "one that has lines in every cell of the arrangement of any points",
+            repr(self),
             "use Kinematic() or Box() for a sample size; a net learns only from data that are smooth at its resolution",
-        )  # fmt: skip
+        )
 
     def step(self, grid: Grid) -> int:
         """The largest power of two with at least ``offsets`` multiples in range."""

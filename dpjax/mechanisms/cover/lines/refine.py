@@ -99,7 +99,7 @@ def moving_bound(cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int,
 
 def bound_between(
     cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Any, Any], used: Array | None = None
-) -> Array:  # fmt: skip
+) -> Array:
     """The bound for walls between pairs of rows, ``int32[W, 2]``; ``used`` of them, ``int32[]``. ``used`` n steps.
 
     Any pairs give a valid bound: the sequence of walls leads from below all t to above all t, so every t lies between

@@ -56,9 +56,7 @@ class CutFamily(Family):
     spare: int
     walls: int
 
-    def select(
-        self: Any, key: Array, x: Array, target: Array, other: Array, score: Score, favored: Any = None
-    ) -> Cut:  # fmt: skip
+    def select(self: Any, key: Array, x: Array, target: Array, other: Array, score: Score, favored: Any = None) -> Cut:
         """One cut with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
         return CutLaw(x, target, other, score, self, self.bins, self.spare, self.walls, favored).sample(key)
 
@@ -143,9 +141,18 @@ class _State(NamedTuple):
 
 
 def select_cut(
-    cuts: Cuts, key: Array, x: Array, target: Array, other: Array, score: Score, *, bins: int, spare: int, walls: int,
+    cuts: Cuts,
+    key: Array,
+    x: Array,
+    target: Array,
+    other: Array,
+    score: Score,
+    *,
+    bins: int,
+    spare: int,
+    walls: int,
     favored: Any = None,
-) -> tuple[Cut, Array]:  # fmt: skip
+) -> tuple[Cut, Array]:
     """One cut with density proportional to mu(h) exp(coefficient q(h)), and the number of proposals, ``int32[]``.
 
     q is that of ``score``, for the counts of hit rows under ``target`` and ``other``, ``bool[n]``.

@@ -26,7 +26,7 @@ from dpjax.core.integers import (
     where,
     widened,
     words_of,
-)  # fmt: skip
+)
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
 from dpjax.mechanisms.cover.score import Score

@@ -76,9 +76,9 @@ def sums(widths: Widths, target: Array, other: Array, score: Score) -> Sums:
     most = jnp.maximum(most, jnp.where(widths.same > 0, -share, none))
     top = jnp.where(most > none, most, 0.0)
     fewer = jnp.exp(-c)
-    kept = jnp.stack([
-        jnp.concatenate([jnp.ones(1), jnp.where(other, fewer, 1.0)[:-1]]), jnp.where(target, fewer, 1.0)[::-1]
-    ])  # fmt: skip
+    kept = jnp.stack(
+        [jnp.concatenate([jnp.ones(1), jnp.where(other, fewer, 1.0)[:-1]]), jnp.where(target, fewer, 1.0)[::-1]]
+    )
     before, after = decayed(jnp.stack([widths.a, widths.a[::-1]]), kept)
     after = after[::-1]
     window = jnp.maximum(after[first] - jnp.exp(-c * gained) * after, 0.0)
