@@ -30,6 +30,25 @@ from scipy.stats import binom, chi2
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of what is outside of dpjax/
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
+LIGHTLY = (  # tests whose programs run for milliseconds: without optimizations XLA compiles them in half of the time
+    "cli",
+    "experiments/run/test_forecast.py",
+    "experiments/run/test_n_star.py",
+    "experiments/run/test_reproduce.py",
+    "experiments/study",
+    "experiments/sweep",
+    "experiments/test_no_theorem.py",
+    "experiments/test_result_privacy.py",
+    "experiments/test_sameness.py",
+    "inputs",
+    "papers",
+    "plots",
+    "tables",
+    "templates",
+    "testing",
+    "test_face.py",
+)
+"""Not those that compare with files, that audit a learner, or that ask whether two programs give the same bits."""
 
 
 def pytest_unconfigure():
@@ -57,9 +76,17 @@ def key():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def forget():
-    """Compiled programs of one file are of no use to the next, and fill the memory."""
-    yield
+def forget(request):
+    """Compiled programs of one file are of no use to the next, and fill the memory. Those of `LIGHTLY`, also of the
+    processes that they start, are not optimized."""
+    lightly = request.path.relative_to(ROOT / "tests").as_posix().startswith(LIGHTLY)
+    with pytest.MonkeyPatch.context() as patch:
+        if lightly:
+            patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+            jax.config.update("jax_disable_most_optimizations", True)
+        yield
+        if lightly:
+            jax.config.update("jax_disable_most_optimizations", False)
     jax.clear_caches()
 
 

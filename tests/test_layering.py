@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,12 @@ EXTENSIONS = {"experimental", "extend", "interpreters"}  # of JAX
 STANDARD = set(__import__("sys").stdlib_module_names)
 
 
+@cache
+def tree_of(path):
+    """Parsed once for all tests."""
+    return ast.parse(path.read_text())
+
+
 def module_of(path):
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -91,7 +98,7 @@ def layer(module):
 def imports(path):
     """Absolute dotted names of everything that a file imports, with what is taken from it: (module, name or None)."""
     package = ["dpjax", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -365,7 +372,7 @@ def public_definitions(tree):
 
 def test_everything_public_is_documented():
     for path in FILES:
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         silent = [name for name, node in public_definitions(tree) if not ast.get_docstring(node)]
         assert not silent, f"{module_of(path)}: {silent}"
         assert not tree.body or ast.get_docstring(tree), f"{module_of(path)}: the module itself"

@@ -1,9 +1,12 @@
 """Elements of a domain on which concepts differ or agree: host code."""
 
+from functools import partial
 from itertools import permutations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
@@ -17,9 +20,14 @@ def labelings(concepts: ConceptClass, elements: tuple[int, ...]) -> np.ndarray:
     """``bool[m, len(elements)]``: the labelings of these elements by the class."""
     if not implements(concepts, ConceptClass.dichotomies):
         return np.ascontiguousarray(concepts.matrix()[:, elements].astype(bool))
-    x = jnp.asarray(concepts.domain.encode(elements))
-    number, exists = concepts.dichotomies(x, jnp.ones(len(elements), bool))
-    return np.asarray(concepts.predict(Hypothesis.of(number), x)).T[np.asarray(exists)]
+    labels, exists = _of_all_cuts(concepts, np.asarray(concepts.domain.encode(elements)))
+    return np.asarray(labels)[np.asarray(exists)]
+
+
+@partial(jax.jit, static_argnums=0)
+def _of_all_cuts(concepts: ConceptClass, x: Array) -> tuple[Array, Array]:
+    number, exists = concepts.dichotomies(x, jnp.ones(len(x), bool))
+    return concepts.predict(Hypothesis.of(number), x).T, exists
 
 
 def first_elements(concepts: ConceptClass, count: int = _TRIED) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ def no_key_is_used_twice(subject: LearnerUnderTest) -> None:
     sample, plan, learner = subject.draw(), subject.plan(), subject.learner
     with jax.debug_key_reuse(True):
         try:
-            jax.jit(lambda key: learner.learn(key, sample, plan).outcome)(jax.random.key(0))
+            jax.eval_shape(jax.jit(lambda key: learner.learn(key, sample, plan).outcome), jax.random.key(0))  # traced
         except jax.errors.KeyReuseError as error:
             first = str(error).splitlines()[0]
             require(False, "each key used once", first, "split it: dpjax.keys.streams(key, 'one', 'other')")

@@ -105,7 +105,7 @@ def test_the_table_names_both_learners_and_the_bound(capsys, tmp_path, monkeypat
 
 def test_the_answer_in_python_prints_as_the_command_does(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    only = ["KLN", "StablePoints", "ParityLearner"]
+    only = ["KLN", "ParityLearner"]
     question = {"privacy": Privacy(1.0, 1e-6), "accuracy": Accuracy(0.2, 0.1), "only": only}
     how = Measure(trials=512, store=tmp_path)
     words = ["--trials", "512", "--store", str(tmp_path)]

@@ -32,14 +32,21 @@ def test_it_says_who_is_betrayed(capsys):
     assert "does not betray a participant" in capsys.readouterr().out
 
 
-def test_too_few_trials_or_columns_tell_nothing(capsys):
-    for words, said in (
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         (("--trials", "5"), "5 trials are too few to tell whether ERM betrays a participant: user"),
-        (("--trials", "64", "--code", "Tardos", "--k", "5", "--users", "3"), "5 columns are too few to tell whether"),
-    ):
-        assert cli.main(["attack", "ERM", "--concepts", "Thresholds(8)", *words]) == 0
-        printed = capsys.readouterr().out
-        assert said in printed and "does not betray" not in printed
+        pytest.param(
+            ("--trials", "64", "--code", "Tardos", "--k", "5", "--users", "3"),
+            "5 columns are too few to tell whether",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_too_few_trials_or_columns_tell_nothing(capsys, words, said):
+    assert cli.main(["attack", "ERM", "--concepts", "Thresholds(8)", *words]) == 0
+    printed = capsys.readouterr().out
+    assert said in printed and "does not betray" not in printed
 
 
 def test_many_users_of_few_columns(capsys):
@@ -67,6 +74,7 @@ def test_as_many_users_as_the_columns_allow(capsys):
     assert (found["users"], found["columns"]) == (3, 200)
 
 
+@pytest.mark.slow
 def test_the_learner_s_own_sample_size(capsys):
     budget = ("--epsilon", 50, "--alpha", 0.4)
     _, found = answer(capsys, "Independent(KLN, composition=basic)", "--sample-size", *budget, *SMALL)

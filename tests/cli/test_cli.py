@@ -240,6 +240,7 @@ def test_broken_store_file_is_named_and_left_alone(tmp_path, capsys):
     assert cell.read_bytes() == whole
 
 
+@pytest.mark.slow  # tests/experiments/store has many writers
 def test_two_processes_on_one_store(tmp_path):
     """Both come to an end, with one result."""
     both = [

@@ -70,7 +70,21 @@ def test_a_sample_size_that_raises(own, capsys):
     words = ["--learners", "ok=KLN", "none=faulty:NoSize"]
     assert cli.main(["plan", *own, *words, "--n", "20"]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
-    search = ("--n-max", "64", "--trials", "8", "--most-trials", "64", "--out", "results", "--formats")
+    search = (
+        "--n-min",
+        "32",
+        "--n-max",
+        "64",
+        "--points",
+        "1",
+        "--trials",
+        "8",
+        "--most-trials",
+        "64",
+        "--out",
+        "results",
+        "--formats",
+    )
     assert cli.main(["curve", *own, *words, *search]) == 4
     found = Result.load("results").data
     assert {row["learner"] for row in found["failures"]} == {"none"}

@@ -123,7 +123,7 @@ def test_warnings_where_the_constant_wins_and_rows_are_few(patients, capsys):
     ],
 )
 def test_flip_is_advised_for_thresholds_that_are_not_flipped(patients, capsys, flags, advised):
-    status, out, _ = learn(capsys, patients, "--target", "rare", "--epsilon", 0.001, "--bits", 4, *flags)
+    status, out, _ = learn(capsys, patients, "--target", "rare", "--epsilon", 0.001, *flags)
     assert status == 0 and "no better than the best constant" in out and out.count("give --flip") == advised
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -68,15 +69,27 @@ def told(store, capsys):
     return json.loads(capsys.readouterr().out)
 
 
-def shard(store, which="0/1", *words, **environment):
-    return dpjax("curve", store, "--out", store, "--shard", which, *OWN, *words, **environment)
+def words_of(store, which="0/1", *words):
+    return "curve", str(store), "--out", str(store), "--shard", which, *OWN, *map(str, words)
+
+
+def shard(store, *words, **environment):
+    """In a process of its own, which a person starts."""
+    return dpjax(*words_of(store, *words), **environment)
+
+
+def shard_here(capsys, store, *words):
+    """The same in this process."""
+    capsys.readouterr()
+    status = cli.main([*words_of(store, *words)])
+    return status, *capsys.readouterr()
 
 
 def test_prepare_shards_and_draw(tmp_path, config, prepared, capsys):
     before = told(prepared, capsys)
     assert (before["left"], before["total"], before["cells"]) == (6, 6, 0)
-    for which in ("0/2", "1/2"):
-        status, output, said = shard(prepared, which)
+    for run, which in ((shard, "0/2"), (partial(shard_here, capsys), "1/2")):
+        status, output, said = run(prepared, which)
         assert status == 0 and "all of it is done" in output, said
     after = told(prepared, capsys)
     assert (after["left"], after["done"], after["cells"]) == (0, 6, 6)
@@ -98,8 +111,8 @@ def test_a_cell_that_hangs(prepared, faults, capsys):
     assert (found["done"], found["failed_cells"], found["left"]) == (5, 1, 0)
     (error,) = (json.loads(path.read_text())["error"] for path in (prepared / "queue" / "failed").iterdir())
     assert "the time limit" in error
-    assert shard(prepared)[0] == 4, "it is not tried again"
-    status, _, said = shard(prepared, "0/1", "--retry-failed")
+    assert shard_here(capsys, prepared)[0] == 4, "it is not tried again"
+    status, _, said = shard_here(capsys, prepared, "0/1", "--retry-failed")
     assert status == 0, said
     assert told(prepared, capsys)["done"] == 6
 
@@ -123,12 +136,13 @@ def test_a_signal_ends_work_in_time(prepared, faults, capsys, number):
     assert ("work is left" in output) if number != signal.SIGINT else ("run the same command to continue" in said)
     found = told(prepared, capsys)
     assert found["left"] > 0 and found["failed_cells"] == 0
-    assert shard(prepared)[0] == 0
+    assert shard_here(capsys, prepared)[0] == 0
 
 
-def test_status_lists_what_failed(prepared, faults, capsys):
+def test_status_lists_what_failed(prepared, faults, capsys, monkeypatch):
     (faults / "raise-4").touch()
-    assert shard(prepared, DPJAX_TEST_FAULTS=str(faults))[0] == 4
+    monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
+    assert shard_here(capsys, prepared)[0] == 4
     assert cli.main(["status", str(prepared)]) == 0
     output = capsys.readouterr().out
     assert "failed: coin 0, k = 1, epsilon = 1, n = 4: ArithmeticError: a fault at n = 4" in output
@@ -136,10 +150,11 @@ def test_status_lists_what_failed(prepared, faults, capsys):
     assert [one["item"] for one in told(prepared, capsys)["failures"]] == ["coin 0, k = 1, epsilon = 1, n = 4"]
 
 
-def test_max_seconds(prepared, faults):
+def test_max_seconds(prepared, faults, capsys, monkeypatch):
     for n in range(1, 7):
         (faults / f"slow-{n}").write_text("3")
-    status, output, said = shard(prepared, "0/1", "--max-seconds", 1, DPJAX_TEST_FAULTS=str(faults))
+    monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
+    status, output, said = shard_here(capsys, prepared, "0/1", "--max-seconds", 1)
     assert status == 5, said
     assert "work is left" in output
 
@@ -148,8 +163,8 @@ def test_shards_in_stores_of_their_own_are_merged(tmp_path, config, monkeypatch,
     monkeypatch.chdir(REPOSITORY)
     stores = [tmp_path / f"shard {i}" for i in range(2)]
     for i, store in enumerate(stores):
-        status, _, said = dpjax("curve", config, "--out", store, "--shard", f"{i}/2", *OWN)
-        assert status == 0, said
+        assert cli.main(["curve", str(config), "--out", str(store), "--shard", f"{i}/2", *OWN]) == 0
+    capsys.readouterr()
     counts = [Store(store, read_only=True).counts()[0] for store in stores]
     assert sum(counts) == 6 and all(counts)
     joined = tmp_path / "joined"

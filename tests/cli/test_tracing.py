@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dpjax import cli
+from dpjax.core.checks import InputError
 
 COLUMNS = "Independent(KLN(Points(3)), composition=zcdp)"
 LEAKY = """
@@ -22,6 +23,7 @@ def leaky():
 """
 
 
+@pytest.mark.slow  # tests/audit and the tutorial certify too
 def test_tracing_certifies(capsys):
     words = ["--epsilon", 4, "--k", 200, "--rows", 12, "--trials", 2000, "--json"]
     assert cli.main(["audit", COLUMNS, "--method", "tracing", *map(str, words)]) == 0
@@ -47,7 +49,7 @@ def test_tracing_refutes_a_wrong_claim(capsys, tmp_path, monkeypatch):
         "--rows",
         "8",
         "--trials",
-        "2000",
+        "1000",
     ]
     assert cli.main(words) == 1
     said = capsys.readouterr().out
@@ -66,6 +68,13 @@ def test_packing(capsys):
 def test_a_learner_of_one_s_own_with_arguments(capsys, tmp_path, monkeypatch):
     (tmp_path / "own_columns.py").write_text(LEAKY)
     monkeypatch.syspath_prepend(tmp_path)
+    asked = []
+
+    def traced(*values, **how):
+        asked.append((values, how))
+        raise InputError("trials", "none", "some", "this is enough for a test")
+
+    monkeypatch.setattr("dpjax.cli.commands.audit.traced", traced)
     words = [
         "audit",
         "own_columns:Leaky(Points(3))",
@@ -79,11 +88,10 @@ def test_a_learner_of_one_s_own_with_arguments(capsys, tmp_path, monkeypatch):
         "1000",
         "--epsilon",
         "0.001",
-        "--json",
     ]
-    assert cli.main([*words, "--import", "own_columns"]) == 0
-    assert json.loads(capsys.readouterr().out)["k"] == 10
-    assert cli.main(words) == 2 and "add --import own_columns" in capsys.readouterr().err
+    assert cli.main(words) == 2 and "add --import own_columns" in capsys.readouterr().err and not asked
+    assert cli.main([*words, "--import", "own_columns"]) == 2
+    assert "Leaky(" in repr(asked) and "this is enough" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_is_refused_first(capsys, tmp_path, monkeypatch):

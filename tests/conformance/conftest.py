@@ -121,7 +121,7 @@ INSTANCES = {
         )
     ],
     ConjunctionLearner: [
-        Case(ConjunctionLearner(Conjunctions(31), 2, 3), 1, ConjunctionLearner(Conjunctions(31), 2)),
+        Case(ConjunctionLearner(Conjunctions(31), 2, 2), 1, ConjunctionLearner(Conjunctions(31), 1)),
         Case(
             ConjunctionLearner(Disjunctions(20), 2, 3, noisy=True),
             1,
@@ -151,9 +151,9 @@ INSTANCES = {
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],
     GenericLearner: [
         Case(
-            GenericLearner(HUGE, 3, PointCounts(HUGE.domain, 12, 8), "optimal"),
+            GenericLearner(HUGE, 3, PointCounts(HUGE.domain, 12, 8), "zcdp", 0.5),
             3,
-            GenericLearner(HUGE, 3, PointCounts(HUGE.domain), "optimal"),
+            GenericLearner(HUGE, 3, PointCounts(HUGE.domain), "zcdp"),
         ),
         Case(
             GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(40, levels=3)),
@@ -243,9 +243,21 @@ LONG_CASES = (
 )
 LONG = {
     "case": LONG_CASES,
-    "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
-    "first": (),
-    "lowers": (PolygonLearner, ProperVC1, UnionLearner),
+    # programs with copies of that of a learner that is there; tests/learners has short tests of their runs
+    "runner": (*LONG_CASES, Boosted, Confident, BitReduction, Independent),
+    # whose runs are those of a learner that is there, or have a test of the same in tests/learners
+    "twofold": (*LONG_CASES, Independent, Boosted, Confident, StableNodes, StablePoints, ERM),
+    # the program of a learner that is there, run on parts or copies of the rows
+    "lowers": (
+        PolygonLearner,
+        ProperVC1,
+        UnionLearner,
+        Boosted,
+        Confident,
+        EmpiricalLearner,
+        Independent,
+        BitReduction,
+    ),
     "simple": tuple(kind for kind in INSTANCES if kind is not KLN),
 }
 QUICK_WORLDS = (
@@ -260,12 +272,10 @@ QUICK_WORLDS = (
     "median-thresholds",
     "parity",
     "point",
-    "union",
     "vc1-exponential",
 )
 QUICK_TWINS = ("generic-blr", "kln-points", "median-thresholds")
-QUICK_DRAWN = ("generic-blr", "kln-points")  # those of the others are drawn by the same samplers
-QUICK_SANITIZERS = ("sanitizer-blocks", "sanitizer-hierarchy")  # tests/sanitizers audit the others in short too
+QUICK_DRAWN = ("kln-points",)  # those of the others are drawn by the same samplers
 
 
 def exported():
@@ -287,20 +297,19 @@ def pytest_generate_tests(metafunc):
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
     for argument, long in LONG.items():
         if argument in metafunc.fixturenames:
-            table = INSTANCES if argument in ("case", "twofold", "lowers") else of_each_kind
+            table = of_each_kind if argument == "simple" else INSTANCES
             marked = [
                 pytest.param(case, marks=pytest.mark.slow if i or kind in long else (), id=case.name)
                 for kind, group in table.items()
                 for i, case in enumerate(group)
             ]
             metafunc.parametrize(argument, marked)
-    learners, sanitizers = evidence.learner_names(), evidence.sanitizer_names()
+    learners = evidence.learner_names()
     twins = [name for name in learners if evidence.learner_world(name).twin is not None]
     for argument, names, quick in (
         ("world", learners, QUICK_WORLDS),
         ("twin", twins, QUICK_TWINS),
         ("drawn", learners, QUICK_DRAWN),
-        ("sanitizer", sanitizers, QUICK_SANITIZERS),
     ):
         if argument in metafunc.fixturenames:
             metafunc.parametrize(

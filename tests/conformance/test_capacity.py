@@ -35,7 +35,7 @@ def grown(x, y, capacity):
 def require_same_bits(run, x, y, plans):
     keys = jax.random.split(jax.random.key(7), KEYS)
     found = []
-    for capacity in (ROWS, ROWS + 3, 16 * ROWS):
+    for capacity in (ROWS, 16 * ROWS):
         program = jax.jit(jax.vmap(run, (0, None, None)))
         own = grown(x, y, capacity)
         found.append([jax.tree.map(np.asarray, program(keys, own, plan)) for plan in plans])
@@ -78,7 +78,9 @@ def test_a_sanitizer_gives_the_same_bits_in_every_buffer(name):
     require_same_bits(run, x, np.zeros((ROWS, 0), bool), plans)
 
 
-@pytest.mark.parametrize("relation", Neighboring)
+@pytest.mark.parametrize(
+    "relation", [Neighboring.ADD_OR_REMOVE_ONE, pytest.param(Neighboring.REPLACE_ONE, marks=pytest.mark.slow)]
+)
 def test_noisy_counts_beyond_the_buffer_are_compared_as_they_are(relation):
     """Two heavy values: which one is released with the larger count does not depend on the buffer."""
     learner = StablePoints(dp.Points(dp.Domain(4)), relation)

@@ -98,6 +98,8 @@ def subject(name):
     return of_median(name)
 
 
+LIKE_OTHERS = ("conjunction", "conjunction-added", "conjunction-rounds", "disjunction", "generic-basic")
+"""Plans with the structure of conjunction-noisy or generic-zcdp."""
 NAMES = (*evidence.learner_names(), *SMALL, "recprefix", "treelog", "treelog_rsc", "cover", "gaussian")
 
 
@@ -136,7 +138,9 @@ def spent(guarantee, plan):
     return found.epsilon, found.delta
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LIKE_OTHERS else ()) for name in NAMES]
+)
 def test_every_edited_plan_has_a_guarantee_or_is_refused(name):
     """And one with NaN, infinity, another dtype or another shape is refused; nothing raises anything else."""
     one = subject(name)

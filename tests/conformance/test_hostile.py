@@ -65,17 +65,17 @@ TRIALS = 256
 # learner, number of concepts, epsilon, alpha; delta = 1e-4 and beta = 0.1
 QUICK = [
     (KLN(LINE), 1, 8.0, 0.1),
-    (KLN(CONSTANTS), 1, 1.0, 0.1),
-    (KLN(ONE), 1, 1.0, 0.1),
-    (ThresholdMedian(LINE), 1, 8.0, 0.1),
     (StablePoints(PLACES), 3, 4.0, 0.1),
-    (GenericLearner(PLACES, 3, PointCounts(PLACES.domain), "zcdp"), 3, 8.0, 0.2),
-    (EmpiricalLearner(KLN(LINE)), 1, 8.0, 0.3),
     (ParityLearner(Parities(10)), 3, 8.0, 0.1),
-    (ConjunctionLearner(Conjunctions(10), 2), 1, 16.0, 0.2),
     (ERM(PLACES), 3, 1.0, 0.1),
 ]
 LONG = [
+    (KLN(CONSTANTS), 1, 1.0, 0.1),
+    (KLN(ONE), 1, 1.0, 0.1),
+    (ThresholdMedian(LINE), 1, 8.0, 0.1),
+    (GenericLearner(PLACES, 3, PointCounts(PLACES.domain), "zcdp"), 3, 8.0, 0.2),
+    (EmpiricalLearner(KLN(LINE)), 1, 8.0, 0.3),
+    (ConjunctionLearner(Conjunctions(10), 2), 1, 16.0, 0.2),
     (KLN(PLACES), 1, 8.0, 0.1),
     (ThresholdInterior(LINE, "exponential"), 1, 8.0, 0.1),
     (ImproperVC1(LINE, "exponential"), 1, 8.0, 0.1),

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.concepts import Domain, Thresholds
 from dpjax.core import wide
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import BitReduction, Boosted, HashedPoints, Independent, RepresentationLearner, SparseAggregate
-from dpjax.testing import plans, runs
+from dpjax.learners import KLN, BitReduction, Boosted, HashedPoints, Independent, RepresentationLearner, SparseAggregate
+from dpjax.testing import faces, plans, runs
 from dpjax.testing.comparisons import difference
 from dpjax.testing.findings import name_of, run_check
 from dpjax.testing.identity import PARTS, in_fresh_processes, packed
@@ -26,6 +27,12 @@ ELSEWHERE = {
     "plans_run_side_by_side",  # below: compiled for few
     "capacity_batch_and_64_bit_types_do_not_matter",  # below: compiled for few
 }
+RUNS = (  # compile the learner
+    faces.hypotheses_are_described_and_have_errors,
+    runs.the_answer_depends_on_the_key,
+    runs.padding_does_not_matter,
+    runs.every_database_and_budget_has_an_answer,
+)
 QUICK = [check for check in (*LEARNER_FIRST, *LEARNER_QUICK) if check.__name__ not in ELSEWHERE]
 
 
@@ -51,9 +58,14 @@ def test_every_exported_learner_has_an_instance(instances):
 # --- the suite ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("check", QUICK, ids=name_of)
+@pytest.mark.parametrize("check", [check for check in QUICK if check not in RUNS], ids=name_of)
 def test_the_suite(check, case):
     passes(check, under_test(case))
+
+
+@pytest.mark.parametrize("check", RUNS, ids=name_of)
+def test_the_suite_of_what_runs(check, runner):
+    passes(check, under_test(runner))
 
 
 @pytest.mark.slow
@@ -91,7 +103,8 @@ def test_hash_seeds_change_no_name_of_a_result(cases):
 # --- what only ours promise --------------------------------------------------------------------------------------
 
 
-def test_hypotheses_are_concepts_or_the_zero_function(case):
+def test_hypotheses_are_concepts_or_the_zero_function(runner):
+    case = runner
     found = under_test(case).learn(under_test(case).draw(realizable=False))
     concept, zero = np.asarray(found.concept), np.asarray(found.zero)
     if isinstance(case.learner, HashedPoints):  # a function and its bucket
@@ -131,20 +144,19 @@ def test_the_capacity_changes_no_law(case):
         np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
-def test_the_first_concepts_do_not_depend_on_how_many_follow(first):
+def test_the_first_concepts_do_not_depend_on_how_many_follow():
     """Where the share of one run is the same; a learner of all concepts at once has no such thing."""
-    if not isinstance(first.learner, Independent):
-        return
-    one, k = first.learner.learner, 2
-    few, many = (under_test(type(first)(Independent(one, j, "basic"), j)) for j in (k, 2 * k))
+    k, line = 2, Thresholds(Domain(8))
+    few, many = (LearnerUnderTest(Independent(KLN(line), j, "basic"), j) for j in (k, 2 * k))
     sample = many.draw()
     columns = Sample(sample.x, jnp.asarray(np.asarray(sample.y)[:, :k]), sample.mask)
     found, more = few.learn(columns, float(k), 0.0), many.learn(sample, 2.0 * k, 0.0)
     assert not difference(found, jax.tree.map(lambda part: np.asarray(part)[:, :k], more))
 
 
-def test_with_a_huge_budget_clean_data_are_learned(case):
+def test_with_a_huge_budget_clean_data_are_learned(runner):
     """epsilon = 1e4: what is returned agrees with the labels of (almost) all rows."""
+    case = runner
     subject = under_test(case)
     sample = subject.draw(60)
     few = case.few  # so few records that some have not seen what matters, and delta for group privacy

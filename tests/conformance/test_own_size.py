@@ -99,7 +99,7 @@ def test_an_empirical_learner_runs_at_the_halves_of_its_proof(learner):
 
 def test_boosting_draws_what_its_theorem_draws():
     """A weak learner that is not proper generalizes by compression to the rows that were drawn."""
-    learner = dp.Boosted(dp.HashedPoints(dp.Points(dp.Domain(64)), 1))
+    learner = dp.Boosted(dp.HashedPoints(dp.Points(dp.Domain(64)), 1, 20, 7))
     privacy, accuracy = Privacy(8.0, 1e-6), Accuracy(0.3, 0.1)
     n, theorem = learner.sample_size(privacy, accuracy), learner.plan(privacy, accuracy)
     for rows in (n, n + 1, 3 * n):

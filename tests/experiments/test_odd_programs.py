@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,56 +39,68 @@ class Odd(fast.Coin):
         return Hypothesis.of(jnp.stack([jnp.uint32(0), jnp.sum(bits, dtype=jnp.uint32) & 1])[None])
 
 task = fast.task()
-with Engine() as machine:
-    found = Study(task, {"odd": Odd(task.concepts, kind=sys.argv[3])}, n=[200], trials=128).run(
-        sys.argv[1], engine=machine, quiet=True
-    )
-    with Store(sys.argv[1], read_only=True) as store:
+made = {}
+for kind in sys.argv[3:]:
+    root = f"{sys.argv[1]}-{kind}"
+    with Engine() as machine:
+        found = Study(task, {"odd": Odd(task.concepts, kind=kind)}, n=[200], trials=128).run(
+            root, engine=machine, quiet=True
+        )
+    with Store(root, read_only=True) as store:
         cells = [(one.config["device"], one.hash, hashlib.sha256(one.rows["outcome"].tobytes()).hexdigest())
                  for one in store.iter_cells()]
-    print(json.dumps([cells, found.data["failures"], machine.compiled]))
+    made[kind] = cells, found.data["failures"], machine.compiled
+print(json.dumps(made))
 """
 
 
-def run(folder, kind, devices=1, **environment):
-    words = [sys.executable, "-c", RUN, str(folder), str(devices), kind]
-    own = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])} | environment
-    done = subprocess.run(words, capture_output=True, text=True, env=own, check=False)
+def run(folder, kinds, devices, cache):
+    """(cells, failures, programs that were compiled) of each kind, in one process."""
+    words = [sys.executable, "-c", RUN, str(folder), str(devices), *kinds]
+    own = {"PYTHONPATH": str(Path(__file__).parents[2]), "NPROC": "2", "JAX_COMPILATION_CACHE_DIR": str(cache)}
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | own, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_numbers_that_depend_on_threads_say_for_how_many(tmp_path):
+CALLS = ("print", "callback")
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """(folder of compiled programs, what one process computed on two devices)."""
+    folder = tmp_path_factory.mktemp("first")
+    return folder / "programs", run(folder / "one", ("product", "plain", *CALLS), 2, folder / "programs")
+
+
+def test_numbers_that_depend_on_threads_say_for_how_many(first, tmp_path):
     """XLA sums a product of matrices in as many parts as the process has threads: other cells, never a mixture."""
-    (few,), _, _ = run(tmp_path / "out", "product", 2, NPROC="2")
-    cells, failures, _ = run(tmp_path / "out", "product", 8, NPROC="2")
+    cache, before = first
+    (few,), _, _ = before["product"]
+    shutil.copytree(cache.parent / "one-product", tmp_path / "one-product")
+    found = run(tmp_path / "one", ("product", "plain"), 8, cache)
+    cells, failures, _ = found["product"]
     (many,) = [cell for cell in cells if cell != few]
     assert failures == [] and len(cells) == 2 and few[0].endswith(" threads=2") and many[0].endswith(" threads=8")
     assert few[1] != many[1]
-    plain = [run(tmp_path / f"plain {devices}", "plain", devices)[0] for devices in (2, 8)]
-    assert plain[0] == plain[1] and "threads" not in plain[0][0][0]
+    assert found["plain"][0] == before["plain"][0] and "threads" not in before["plain"][0][0][0]
 
 
-@pytest.mark.parametrize("kind", ["print", "callback"])
-def test_programs_that_call_the_host(tmp_path, kind):
-    """They run, on several devices too, and are never read from the cache, where their function would be missing."""
-    own = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "programs")}
-    cells, failures, compiled = run(tmp_path / "one", kind, 2, **own)
-    assert failures == [] and len(cells) == 1 and compiled
-    again, failures, compiled = run(tmp_path / "two", kind, 2, **own)
-    assert failures == [] and again == cells and compiled
-    assert not list((tmp_path / "programs").glob("tiles/*"))
-
-
-def test_code_of_another_build_in_the_cache(tmp_path):
-    """With a right checksum: it is compiled again, and written anew."""
-    own = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "programs")}
-    first = run(tmp_path / "one", "plain", **own)
-    (kept,) = (tmp_path / "programs").glob("tiles/*")
+def test_what_is_read_from_the_cache(first, tmp_path):
+    """Never a program that calls the host, whose function would be missing; code of another build, with a right
+    checksum, is compiled again and written anew."""
+    cache, before = first
+    assert all(before[kind][1] == [] and len(before[kind][0]) == 1 and before[kind][2] for kind in CALLS)
     other = b"code of another build"
-    kept.write_bytes(hashlib.sha256(other).digest() + other)
-    for path in (tmp_path / "programs").glob("*"):
+    for kept in (cache / "tiles").iterdir():
+        kept.write_bytes(hashlib.sha256(other).digest() + other)
+    names = {kept.name for kept in (cache / "tiles").iterdir()}
+    for path in cache.glob("*"):
         if path.is_file():
             path.unlink()
-    assert run(tmp_path / "two", "plain", **own) == first
-    assert run(tmp_path / "three", "plain", **own)[2] == 0 and kept.read_bytes()[32:] != other
+    again = run(tmp_path / "two", ("plain", *CALLS), 2, cache)
+    assert all(again[kind][0] == before[kind][0] and again[kind][2] for kind in ("plain", *CALLS))
+    assert {kept.name for kept in (cache / "tiles").iterdir()} == names, "none of a program that calls the host"
+    assert sum(kept.read_bytes()[32:] != other for kept in (cache / "tiles").iterdir()) == 1
+    last = run(tmp_path / "three", ("plain", *CALLS), 2, cache)
+    assert last["plain"][2] == 0 and all(last[kind][2] for kind in CALLS)

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from dpjax.experiments.store.store import Store
+
 TOML = """
 [task]
 concepts = "Points(2**20)"
@@ -146,6 +148,7 @@ def check_killed(times, config, cache, expected, folder, *flags):
     assert not list(folder.rglob(".tmp-*"))
 
 
+@pytest.mark.slow  # test_kills.py kills a runner in short
 def test_killed_and_run_again(config, cache, short, tmp_path):
     check_killed(2, config, cache, short, tmp_path, *SHORT)
 
@@ -181,12 +184,9 @@ def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_pat
         process.wait()
     assert process.returncode == 130
     assert "run the same command to continue" in errors
-    done = subprocess.run(
-        [sys.executable, "-m", "dpjax.cli", "status", str(tmp_path), "--json"], capture_output=True, text=True
-    )
-    status = json.loads(done.stdout)
-    assert status["trials"] > 0
-    assert status["broken"] == []
+    with Store(tmp_path, read_only=True) as store:
+        status = store.status()
+    assert status.trials > 0 and not status.broken
 
 
 @pytest.mark.slow

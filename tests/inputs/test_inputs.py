@@ -47,20 +47,22 @@ def refused(words, capsys):
     return told.err
 
 
-def test_flags(places, capsys, monkeypatch, tmp_path):
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
+def test_flags(places, capsys, monkeypatch, tmp_path, step):
     monkeypatch.chdir(tmp_path)
     found = list(flags())
     assert len(found) > 500
-    for words in found:
+    for words in found[::step]:
         told = refused([word.format(**places) if word.startswith("{") else word for word in words], capsys)
         assert WORDS.match(told) or PARSER.search(told), (words, told)
     assert not list(tmp_path.iterdir()), "nothing is written before everything is checked"
 
 
-def test_configurations():
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_configurations(step):
     found = list(studies())
     assert len(found) > 200
-    for what, data in found:
+    for what, data in found[::step]:
         with pytest.raises(InputError):
             assert study_of(data) is None, what
 

@@ -60,8 +60,6 @@ COLUMNS = Independent(KLN(LastLabel.concepts), 200, "zcdp")
 def test_a_score_certifies_less_than_the_claim():
     found = by_score(COLUMNS, Tardos(5, k=200), Privacy(20.0, 1e-6), trials=1000)
     assert 0 < found.epsilon < 20 and found.separation > 0.5 and found.delta == pytest.approx(1e-6)
-    again = by_score(COLUMNS, Tardos(5, k=200), Privacy(20.0, 1e-6), trials=1000)
-    assert (found.epsilon, found.separation) == (again.epsilon, again.separation)
 
 
 def test_a_score_is_of_a_replaced_row():

@@ -38,7 +38,8 @@ def test_drawn_counts_are_those_of_the_rows():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("kind", [GloballyStable, pytest.param(Irreducibility, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [GloballyStable, Irreducibility])
 def test_drawn_counts_have_the_errors_of_drawn_rows(kind):
     """The same learner at one n, by rows and by counts: how often it has no error."""
     learner, rows, trials = SparseAggregate(kind(CLASS), 8), 6, 300
@@ -60,15 +61,20 @@ def test_drawn_counts_have_the_errors_of_drawn_rows(kind):
 
 
 def test_stability_is_a_function_of_the_seed():
-    one, other = (stability(GloballyStable(CLASS), task(), GOAL, 60, 80, seed=seed) for seed in (1, 2))
-    assert one == stability(GloballyStable(CLASS), task(), GOAL, 60, 80, seed=1) != other
+    lists, where = GloballyStable(Finite.of(families.thresholds(3))), task((1,), 3)
+    one, other = (stability(lists, where, GOAL, 60, 80, seed=seed) for seed in (1, 2))
+    assert one == stability(lists, where, GOAL, 60, 80, seed=1) != other
     assert 0 <= one.low <= one.frequency <= one.high <= 1 and one.trials == 40 and one.longest == 1
+
+
+@pytest.mark.slow
+def test_stability_of_lists():
     lists = stability(Irreducibility(CLASS, 1), task(), GOAL, 6000, 40)
     assert lists.mean_length <= lists.longest and lists.functions >= 1
 
 
 def test_without_rows_every_list_is_the_same():
-    found = stability(GloballyStable(CLASS), task(), GOAL, 0, 200)
+    found = stability(GloballyStable(Finite.of(families.thresholds(3))), task((1,), 3), GOAL, 0, 200)
     assert found.frequency == 1 and found.functions == 1 and found.empty == 0  # draws of level 1 do not exist
 
 

@@ -32,10 +32,10 @@ def test_a_collision_of_two_elements_exactly():
     "family",
     [
         PointBuckets(Points(Domain(4)), 1, 2),
-        LearnerRuns(KLN(TWO), 0.5, 4, 0.25, 2),
         *(
             pytest.param(one, marks=pytest.mark.slow)
             for one in (
+                LearnerRuns(KLN(TWO), 0.5, 4, 0.25, 2),
                 PointSetBuckets(PointSets(Domain(4), 2), 1, 2),
                 PointSetBuckets(PointSets(Domain(4), 1, 2), 1, 2),
                 Whole(Thresholds(Domain(5))),

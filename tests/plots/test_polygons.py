@@ -47,8 +47,10 @@ def test_a_figure_carries_what_made_it(tmp_path, key, d):
     paths = plot_polygon((concepts, hypothesis), sample, tmp_path / "p", about, "A polygon", truth=(truth, target))
     assert [path.suffix for path in paths] == [".png", ".svg"]
     assert read_metadata(paths[0]) == about
-    again = plot_polygon((concepts, hypothesis), sample, tmp_path / "q", about, "A polygon", truth=(truth, target))
-    assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in again]
+    (again,) = plot_polygon(
+        (concepts, hypothesis), sample, tmp_path / "q", about, "A polygon", truth=(truth, target), formats="svg"
+    )
+    assert paths[1].read_bytes() == again.read_bytes()
     (alone,) = plot_polygon(
         (concepts, hypothesis), sample, tmp_path / "alone", about, "", formats="pdf", width="column"
     )

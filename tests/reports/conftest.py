@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from dpjax.reports import figures
 from tests.plots.conftest import make_result
 
 POINTS = {"use": "Points", "fields": {"domain": {"use": "Domain", "fields": {"size": 2**32}}}}
@@ -68,6 +69,25 @@ def make_claim(target="laplace", verdict="consistent with the claim", **changes)
 def make_audit(*claims, **changes):
     """An audit.json of --all."""
     return {"reports": list(claims), "left": 0, "confidence": 0.95} | changes
+
+
+@pytest.fixture
+def drawn_once(monkeypatch):
+    """Each kind of figure is drawn once, and its file serves all later ones: drawing takes nearly all of the time."""
+    files = {}
+
+    def once(name, real):
+        def draw(data, base, *rest, **how):
+            path = base.with_suffix(".svg")
+            if name not in files:
+                files[name] = real(data, base, *rest, **how)[0].read_bytes()
+            path.write_bytes(files[name])
+            return [path]
+
+        return draw
+
+    for name in ("plot_curve", "plot_privacy"):
+        monkeypatch.setattr(figures, name, once(name, getattr(figures, name)))
 
 
 @pytest.fixture(scope="session")

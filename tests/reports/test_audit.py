@@ -19,7 +19,7 @@ def read(data):
     return page
 
 
-def test_refuted_rows_stand_out():
+def test_refuted_rows_stand_out(drawn_once):
     claims = [
         make_claim(),
         make_claim("stability", "VIOLATED", calibration="printed", epsilon_found=None),
@@ -41,7 +41,7 @@ def test_one_claim():
     assert "Privacy audit of mine:<script>" in page.text and len(page.named("figure")) == 1
 
 
-def test_the_curves_closest_to_their_claims_are_drawn():
+def test_the_curves_closest_to_their_claims_are_drawn(drawn_once):
     claims = [make_claim(f"target {i}", epsilon_found=i / 30) for i in range(26)]
     page = read(make_audit(*claims, make_claim("broken", "VIOLATED")))
     assert len(page.named("figure")) == 24 and "Of 27 curves, the 24 of refuted claims" in page.text

@@ -37,8 +37,15 @@ def read(data, source="results/demo"):
 
 
 @pytest.fixture(scope="module")
-def page(study):
-    return read(study)
+def text(study):
+    return study_page(study, "results/demo")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    page = Page(text)
+    assert not page.wrong
+    return page
 
 
 def test_everything_that_was_measured_is_there(page, study):
@@ -74,15 +81,14 @@ def test_it_can_be_read_by_everybody(page):
     assert all(own["role"] == "img" and len(own["aria-label"]) > 20 for own in page.named("svg"))
 
 
-def test_figures_have_the_colors_of_the_page(study):
-    text = study_page(study)
+def test_figures_have_the_colors_of_the_page(text):
     figures = text[text.index("<figure>") : text.rindex("</figure>")]
     assert "var(--line0)" in figures and "var(--paper)" in figures and "#393897" not in figures
     assert "point" in figures  # text is text
 
 
-def test_equal_results_give_equal_files(study, page):
-    assert study_page(study, "results/demo") == study_page(make_study(), "results/demo")
+def test_equal_results_give_equal_files(text):
+    assert text == study_page(make_study(), "results/demo")
 
 
 def test_names_of_a_person_are_text():
@@ -95,7 +101,7 @@ def test_names_of_a_person_are_text():
     assert f"--learners {shlex.quote(EVIL)}" in page.text
 
 
-def test_all_alphabets_and_letters_that_no_file_may_have():
+def test_all_alphabets_and_letters_that_no_file_may_have(drawn_once):
     strange = "\x1b[31m\x00\x07\ud800"
     names = (f"a {strange}", "学習者 \N{GREEK SMALL LETTER LAMDA}", "متعلّم", "a🙂b", "naïve")
     data = make_study(names, (1,), (1.0,), title=f"Ünï {strange}", failures=[FAILURE | {"traceback": strange}])
@@ -105,14 +111,14 @@ def test_all_alphabets_and_letters_that_no_file_may_have():
     assert r"\x1b[31m\x00\x07\ud800" in page.text and not set("\x1b\x00\x07") & set(text)
 
 
-def test_failures_have_their_tracebacks(study):
+def test_failures_have_their_tracebacks(study, drawn_once):
     page = read(study | {"failures": [FAILURE, FAILURE | {"n": 64}], "points": [], "n_star": []})
     assert "Points that failed: 2" in page.text and "ValueError: no <b>rows</b>" in page.text
     assert 'x = y < z & "w"' in page.text and "point, k = 4, epsilon = 1, n = 64" in page.text
     assert sum(own.get("class") == "printed" for own in page.named("details")) >= 2
 
 
-def test_a_partial_result_says_what_is_missing(study):
+def test_a_partial_result_says_what_is_missing(study, drawn_once):
     cut = {name: [row for row in study[name] if row["learner"] == "point"] for name in ("points", "n_star")}
     data = study | cut | {"left": 4, "exponents": [], "exponents_all_k": []}
     assert missing(data)[0] == "kln-basic, k = 1, epsilon = 0.5" and len(missing(data)) == 4
@@ -130,7 +136,7 @@ def test_an_empty_study():
     assert "Nothing is measured yet." in read(least).text
 
 
-def test_open_brackets_and_curves_without_a_search(study):
+def test_open_brackets_and_curves_without_a_search(study, drawn_once):
     stars = [row | {"n_low": None, "n_high": None} for row in study["n_star"]]
     page = read(study | {"n_star": stars, "exponents": [], "exponents_all_k": []})
     assert "< 16" in page.text and "> 8192" in page.text and "was found to be enough" in page.text
@@ -138,7 +144,7 @@ def test_open_brackets_and_curves_without_a_search(study):
     assert "n* was not searched" in page.text and len(page.named("figure")) == 1
 
 
-def test_a_search_that_found_nothing():
+def test_a_search_that_found_nothing(drawn_once):
     data = make_study(("a",), exponents=[], exponents_all_k=[])
     nothing = [row | {"n_low": None, "n_high": None, "theorem": None} for row in data["n_star"]]
     assert len(read(data | {"n_star": nothing}).named("figure")) == 1
@@ -156,7 +162,7 @@ def test_rows_that_no_study_writes_are_refused(study, broken):
         study_page(study | broken)
 
 
-def test_large_grids_have_a_figure_for_each_k():
+def test_large_grids_have_a_figure_for_each_k(drawn_once):
     data = make_study(("a",), (1, 2, 4), (0.25, 0.5, 1.0, 2.0))
     assert len(read(data).named("figure")) == 3 + 3
     text = read(make_study(("a",), tuple(range(1, 11)), (1.0,))).text
@@ -196,7 +202,7 @@ def test_constructors():
     assert constructor(each) == "for k = 1: A(); for k = 2: B(k=2)"
 
 
-def test_a_result_writes_its_report(study, tmp_path):
+def test_a_result_writes_its_report(study, drawn_once, tmp_path):
     path = Result(study, tmp_path / "demo").report(tmp_path / "new" / "demo.html")
     assert f"dpjax trial {tmp_path}/demo" in Page(path.read_text()).text
     for wrong in (tmp_path / "demo.pdf", 3):

@@ -80,6 +80,7 @@ def test_boosted_stumps_from_the_command_line(rows, tmp_path, capsys):
     assert np.mean(np.array(found) != rows[2]) < 0.1
 
 
+@pytest.mark.slow
 def test_other_classes_over_a_cube(rows, capsys):
     flags = ("--features", *NAMES, "--target", "label", "other", "--bounds", *BOUNDS, "--bits", 1, "--trials", 3)
     status, out, err = run(
@@ -98,7 +99,10 @@ def test_other_classes_over_a_cube(rows, capsys):
 
 @pytest.mark.parametrize(
     ("concepts", "learner", "bits"),
-    [("Conjunctions", "ConjunctionLearner(literals=2, rounds=2)", 2), ("Parities", "ParityLearner", 3)],
+    [
+        ("Conjunctions", "ConjunctionLearner(literals=2, rounds=2)", 2),
+        pytest.param("Parities", "ParityLearner", 3, marks=pytest.mark.slow),
+    ],
 )
 def test_a_class_that_is_too_large_to_list(rows, capsys, concepts, learner, bits):
     """Its learner needs no list: only the comparison without privacy is left out, and the answer says so."""

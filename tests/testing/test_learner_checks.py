@@ -59,20 +59,12 @@ def test_a_planted_fault_is_found(kind, check, words):
     assert found.expected and found.given and found.advice
 
 
-CHECKS = {check.__name__: check for _, check, _ in FAULTS}
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_a_sound_learner_passes_the_same_check(name):
-    found = run_check(CHECKS[name], subject(Learner))
-    assert found.verdict == "passed", str(found)
-
-
 def test_one_answer_to_everything_needs_no_key():
     found = run_check(runs.the_answer_depends_on_the_key, subject(f.Constant))
     assert found.verdict == "skipped" and "the same answer" in found.given
 
 
+@pytest.mark.slow
 def test_an_answer_that_only_a_budget_in_between_leaves_open_depends_on_the_key():
     lists = GloballyStable(Finite.of(families.thresholds(3)))
     under = LearnerUnderTest(SparseAggregate(lists, 24), quick=True)

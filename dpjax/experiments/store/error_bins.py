@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,7 @@ def told_apart(alpha: float, at_most: float) -> float:
     return float(edges(alpha)[_last_edge(alpha, at_most)])
 
 
+@lru_cache(256)
 def _last_edge(alpha: float, at_most: float) -> int:
     limit = Fraction(repr(checks.probability("at_most", at_most)))
     return sum(edge <= limit for edge in edges(alpha)) - 1

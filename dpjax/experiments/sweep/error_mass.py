@@ -1,6 +1,7 @@
 """The error of a trial, from a mass of the distribution to the byte that is stored."""
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -29,13 +30,16 @@ def as_mass(error: Any) -> tuple[Array, Array]:
     return jnp.round(share * float(SHARES)).astype(jnp.uint64), valid
 
 
+@lru_cache(256)  # of every point of a study and every look of a search
 def limits(alpha: float, total: int, scale: Fraction = Fraction(1)) -> NDArray[np.uint32]:
     """``uint32[edges + 1, 2]``: the largest mass, of ``total`` units, whose share times ``scale`` is at most each edge.
 
     The last one is the total: a mass beyond it is no error.
     """
     masses = [int(edge / scale * total) for edge in edges(alpha)]
-    return wide.encode([min(mass, 2**64 - 1) for mass in (*masses, total)])
+    result = wide.encode([min(mass, 2**64 - 1) for mass in (*masses, total)])
+    result.flags.writeable = False
+    return result
 
 
 def binned(mass: Array, silent: Array, valid: Array, bounds: Array) -> Array:

@@ -5,8 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
@@ -117,19 +119,27 @@ def _arguments(
 
 def _labelings(task: Task) -> list[np.ndarray]:
     """Labels of some elements by some concepts, ``bool[concepts, elements]``, without equal rows."""
-    of_targets, of_elements = keys.streams(keys.root(0), "targets", "elements")
     concepts = task.concepts
     size = int(concepts.domain.size)
     count = min(size, _DRAWS)
-    some = concepts.domain.encode([i * (size - 1) // max(1, count - 1) for i in range(count)])
-    x = task.distribution.draw(of_elements, _DRAWS), jnp.asarray(some)
-    some = [task.draw_targets(of_targets, _DRAWS)]  # of a hard task often a single one
+    some = np.asarray(concepts.domain.encode([i * (size - 1) // max(1, count - 1) for i in range(count)]))
+    tasks = [task]  # of a hard task often a single target
     with suppress(InputError):  # a class without targets of its own
-        some.append(Task(concepts, task.distribution).draw_targets(of_targets, _DRAWS))
-    tables = [np.concatenate([np.hstack([np.asarray(concepts.predict(h, e)).T for e in x]) for h in some])]
+        tasks.append(Task(concepts, task.distribution))
+    root = keys.root(0)
+    tables = [np.concatenate([np.asarray(_labels(with_targets, some, root)) for with_targets in tasks])]
     if implements(concepts, ConceptClass.dichotomies):
         tables.append(labelings(concepts, first_elements(concepts)))
     return [np.unique(table, axis=0) for table in tables]
+
+
+@jax.jit
+def _labels(task: Task, some: Array, key: Array) -> Array:
+    """Labels of drawn elements and of ``some`` by drawn targets, ``bool[draws, elements]``."""
+    of_targets, of_elements = keys.streams(key, "targets", "elements")
+    targets = task.draw_targets(of_targets, _DRAWS)
+    x = task.distribution.draw(of_elements, _DRAWS), some
+    return jnp.concatenate([task.concepts.predict(targets, part).T for part in x], axis=1)
 
 
 def _differ(labels: np.ndarray) -> bool:

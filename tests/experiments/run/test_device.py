@@ -184,7 +184,7 @@ from dpjax.experiments.run.engine import Engine, host_devices
 host_devices(8)
 from tests.experiments import fast
 with Engine() as machine:
-    fast.study(40, trials=1000).run(sys.argv[1], engine=machine, quiet=True)
+    fast.study(40, trials=256).run(sys.argv[1], engine=machine, quiet=True)
     print(json.dumps([machine.programs, machine.compiled, list(machine.tiles_of.values())]))
 """
 
@@ -204,11 +204,13 @@ def test_eight_devices_share_forty_cells_and_their_programs(tmp_path):
     assert compiled == programs == 2, "for up to 16 rows, and for up to 64"
     again, compiled, _ = run(tmp_path / "second", tmp_path / "cache")
     assert (again, compiled) == (programs, 0)
-    for kept in (tmp_path / "cache" / "tiles").iterdir():
-        kept.write_bytes(kept.read_bytes()[:-7])
-    assert run(tmp_path / "third", tmp_path / "cache")[1] >= 1, "a broken file is no program"
     cells = [
-        {path.name: path.read_bytes() for path in (tmp_path / name).glob("cells/*/*")}
-        for name in ("first", "second", "third")
+        {path.name: path.read_bytes() for path in (tmp_path / name).glob("cells/*/*")} for name in ("first", "second")
     ]
-    assert cells[0] == cells[1] == cells[2] and len(cells[0]) == 40
+    assert cells[0] == cells[1] and len(cells[0]) == 40
+
+
+def test_a_broken_file_is_no_program(tmp_path):
+    loading._write(tmp_path / "program", b"code of a program")
+    (tmp_path / "program").write_bytes((tmp_path / "program").read_bytes()[:-7])
+    assert loading._read(tmp_path / "program") is None

@@ -177,7 +177,7 @@ def test_the_same_simulation_catches_a_test_that_may_be_looked_at_once():
     assert peek(once, 0.9, 0.9, level=0.05, runs=400) > binom.isf(FALSE_ALARM, 400, 0.05)
 
 
-@pytest.mark.parametrize("start", [None, 400])
+@pytest.mark.parametrize("start", [None, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CURVES)
 def test_n_star_is_in_the_bracket(name, start):
     """In at least 95 % of 100 runs of known curves, whatever ends the search."""
@@ -215,10 +215,17 @@ def test_the_confidence_is_that_of_the_whole_search(runs):
 
 
 @pytest.mark.parametrize(
-    "name", ["steep logistic", "probit in sqrt n", pytest.param("slow 1 - 3/sqrt n", marks=pytest.mark.slow)]
+    ("name", "number"),
+    [
+        ("probit in sqrt n", 60),
+        *(
+            pytest.param(name, 200, marks=pytest.mark.slow)
+            for name in ("steep logistic", "probit in sqrt n", "slow 1 - 3/sqrt n")
+        ),
+    ],
 )
-def test_brackets_of_equal_laws_overlap(name):
-    """200 pairs of searches of one curve with different trials. Within a gamma many do not, and hardly any bracket
+def test_brackets_of_equal_laws_overlap(name, number):
+    """Pairs of searches of one curve with different trials. Within a gamma many do not, and hardly any bracket
     contains n*: a reader would take one learner for the better one."""
     curve = CURVES[name]
 
@@ -227,14 +234,20 @@ def test_brackets_of_equal_laws_overlap(name):
         missed = sum(not star.n_low < n_star(curve) <= star.n_high for pair in both for star in pair)
         return missed, sum(max(a.n_low, b.n_low) >= min(a.n_high, b.n_high) for a, b in both)
 
-    missed, disjoint = apart(range(200), trials=5000)
-    assert missed <= ERROR * 400 and disjoint <= 2 * ERROR * 200
+    missed, disjoint = apart(range(number), trials=5000)
+    assert missed <= ERROR * 2 * number and disjoint <= 2 * ERROR * number
     missed, disjoint = apart(range(40), gamma=0.05, trials=10**6)
     assert missed > 20 and (disjoint > 2 * ERROR * 40 or name == "steep logistic")
 
 
-@pytest.mark.parametrize("start", [None, 400])
-@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("steep logistic", None),
+        ("slow 1 - 3/sqrt n", 400),
+        *(pytest.param(name, start, marks=pytest.mark.slow) for start in (None, 400) for name in CURVES),
+    ],
+)
 def test_claim_within_gamma_holds_against_known_curves(name, start, record_property):
     """Right in at least 95 % of 200 runs; the bound of a claim that held only just is FALSE_ALARM's."""
     curve = CURVES[name]

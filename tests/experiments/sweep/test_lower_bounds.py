@@ -20,7 +20,7 @@ from dpjax.experiments.sweep.hard_tasks import hard_thresholds, hard_tree
 from dpjax.experiments.sweep.lower_bounds import LowerBound, lower_bound, lower_bounds
 from dpjax.experiments.sweep.sweep import Search
 from dpjax.experiments.sweep.task import Task
-from dpjax.learners import KLN, PointLearner
+from dpjax.learners import KLN
 from dpjax.papers.theorems import search
 from dpjax.theory import fingerprinting, generalization, packing
 
@@ -188,9 +188,9 @@ def test_packing_of_many_rows_is_a_window():
 
 
 def test_results_and_lines_have_it(tmp_path):
-    learners = {"pure": KLN, "histogram": PointLearner, "not private": ERM}
+    learners = {"pure": KLN, "not private": ERM}
     made = {name: kind(Points(Domain(8))) for name, kind in learners.items()}
-    study = Study(task(Points(Domain(8))), made, k=2, epsilon=4.0, search=Search(n_max=512), trials=64, points=1)
+    study = Study(task(Points(Domain(8))), made, k=2, epsilon=4.0, search=Search(20, 64, 500), trials=64, points=1)
     below = {line.name: line.below() for line in study.curves}
     assert below["not private"] is None
     assert below["pure"].n == packing.concepts(2, 4.0, 0.1, 0.1, 1e-6)  # the direct sum composes with delta

@@ -1,8 +1,10 @@
 """Studies: any learner, paired trials, identity by program, failures as records."""
 
+import importlib
 import inspect
 import json
-import subprocess
+import linecache
+import shutil
 import sys
 import textwrap
 from dataclasses import dataclass, fields, replace
@@ -91,7 +93,7 @@ def test_a_study_in_a_notebook(tmp_path, machine):
         accuracy=ACCURACY,
         trials=100,
         points=3,
-        search=dp.Search(n_min=8, n_max=256, most_trials=500, steps_per_doubling=2),
+        search=dp.Search(n_min=8, n_max=64, most_trials=500, steps_per_doubling=2),
     )
     assert len(study.curves) == 8 and study.curves[2].setting.learner == dp.Independent(KLN, 3, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
@@ -209,9 +211,8 @@ def test_an_error_that_is_no_number_is_a_record(tmp_path, machine):
     assert not result.data["points"] and "a number in [0, 1]" in result.data["failures"][0]["error"]
 
 
-def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path):
-    (tmp_path / "faulty.py").write_text(
-        textwrap.dedent("""
+def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path, monkeypatch, capsys):
+    source = """
         import dpjax as dp
         from dataclasses import dataclass
 
@@ -221,34 +222,18 @@ def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path):
                 if sample.capacity >= 256:
                     raise FloatingPointError("outside")
                 return dp.KLN._learn(self, key, sample, plan)
-    """)
-    )
-    words = [
-        "curve",
-        "--import",
-        "faulty",
-        "--concepts",
-        "Points(64)",
-        "--learners",
-        "faulty:Faulty",
-        "--n",
-        "9",
-        "99",
-        "--trials",
-        "20",
-        "--formats",
-        "--json",
-        "--out",
-        "out",
-    ]
-    done = subprocess.run([sys.executable, "-m", "dpjax.cli", *words], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 4, done.stderr
-    answer = json.loads(done.stdout)
+    """
+    (tmp_path / "faulty.py").write_text(textwrap.dedent(source))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    words = "curve --import faulty --concepts Points(64) --learners faulty:Faulty --n 9 99 --trials 20"
+    assert cli.main([*words.split(), "--formats", "--json", "--out", "out"]) == 4
+    answer = json.loads(capsys.readouterr().out)
     assert answer["failed"] == 1 and len(answer["points"]) == 1
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     assert "faulty.py" in kept["failures"][0]["traceback"] and kept["left"] == 0
-    words = [sys.executable, "-m", "dpjax.cli", "status", "out", "--json"]
-    status = json.loads(subprocess.run(words, cwd=tmp_path, capture_output=True, text=True).stdout)
+    assert cli.main(["status", "out", "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
     assert (status["curves"], status["measured"], len(status["failures"]), status["cells"]) == (1, 1, 1, 1)
 
 
@@ -289,36 +274,32 @@ class Own(dp.PointLearner):
 """
 
 
-def run_source(folder, source):
-    (folder / "own_learner.py").write_text(source)
-    program = textwrap.dedent("""
-        import json, dpjax as dp
-        import own_learner
-        from dpjax.experiments.run.engine import Engine
-        concepts = dp.Points(dp.Domain(64))
-        task = dp.Task(concepts, dp.heavy(concepts.domain, 4, 0.2))
-        with Engine(1) as machine:
-            study = dp.Study(task, own_learner.Own(concepts), n=[100], accuracy=dp.Accuracy(0.15, 0.1), trials=100)
-            result = study.run("out", engine=machine, quiet=True)
-        print(json.dumps([machine.trials, result.data["points"][0]["successes"]]))
-    """)
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def test_an_edited_learner_or_planner_is_computed_again_and_a_renamed_helper_is_not(tmp_path, machine, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    concepts = dp.Points(dp.Domain(64))
+    task = dp.Task(concepts, dp.heavy(concepts.domain, 4, 0.2))
 
+    def run(source):
+        """(trials that were computed, successes) with the module as a new process reads it."""
+        (tmp_path / "own_learner.py").write_text(source)
+        sys.modules.pop("own_learner", None)
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        importlib.invalidate_caches()
+        linecache.checkcache()
+        module, before = importlib.import_module("own_learner"), machine.trials
+        study = dp.Study(task, module.Own(concepts), n=[100], accuracy=ACCURACY, trials=100)
+        result = study.run(tmp_path / "out", engine=machine, quiet=True)
+        return machine.trials - before, result.data["points"][0]["successes"]
 
-def test_an_edited_learner_or_planner_is_computed_again_and_a_renamed_helper_is_not(tmp_path):
-    source = SOURCE
-    computed, first = run_source(tmp_path, source)
+    computed, first = run(SOURCE)
     assert computed > 0
-    renamed = source.replace("helper", "another_name").replace("    return x\n", "    # as it is\n    return    x\n")
-    assert run_source(tmp_path, renamed) == [0, first]
+    renamed = SOURCE.replace("helper", "another_name").replace("    return x\n", "    # as it is\n    return    x\n")
+    assert run(renamed) == (0, first)
     flipped = "return helper(type(found)(found.concept, ~found.zero, found.outcome))"
-    edited = source.replace("return helper(found)", flipped)
-    assert run_source(tmp_path, edited)[0] == computed
+    assert run(SOURCE.replace("return helper(found)", flipped))[0] == computed
     half = "super()._plan(dp.Privacy(privacy.epsilon / 2, privacy.delta), accuracy, n)"
-    planner = source.replace("super()._plan(privacy, accuracy, n)", half)
-    assert run_source(tmp_path, planner)[0] == computed
+    assert run(SOURCE.replace("super()._plan(privacy, accuracy, n)", half))[0] == computed
+    sys.modules.pop("own_learner")
 
 
 @pytest.mark.parametrize(

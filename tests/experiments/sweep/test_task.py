@@ -30,6 +30,7 @@ from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.hard_tasks import hard_points, hard_thresholds, hard_tree
 from dpjax.experiments.sweep.task import Task
+from tests.trials import jit_draw
 
 MATRIX = Finite.of(np.random.default_rng(0).random((6, 9)) < 0.5)
 TREE = trees.caterpillar(20, 2, 0.5)
@@ -47,33 +48,41 @@ TASKS = {
 }
 
 
+@jax.jit
+def labels_of(task, found, x):
+    return task.concepts.predict(found, x)
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("name", TASKS)
 def test_more_rows_and_more_concepts_only_add(name, noise):
     task, key = TASKS[name](noise), jax.random.key(3)
     assert task.noise == pytest.approx(noise, abs=1e-9)
-    draw = jax.jit(task.draw, static_argnums=(2, 3))
-    many, targets = draw(key, 20, 4, 64)
-    few, first = draw(key, 11, 2, 16)
+    many, targets = jit_draw(task, key, 20, 4, 64)
+    few, first = jit_draw(task, key, 11, 2, 16)
     np.testing.assert_array_equal(few.x, many.x[:16])
     np.testing.assert_array_equal(few.y, many.y[:16, :2])
     np.testing.assert_array_equal(first.concept, targets.concept[:2])
     assert int(few.size) == 11 and int(many.size) == 20
-    clean = task.concepts.predict(targets, many.x)
+    clean = labels_of(task, targets, many.x)
     assert (noise == 0) == bool((clean == many.y).all())
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_error_is_the_probability_of_a_mistake(name):
     """Against 4000 examples, at a hypothesis that is another target; of the target itself it is 0."""
-    task = TASKS[name](0.0)
-    sample, target = jax.jit(task.draw, static_argnums=(1, 2))(jax.random.key(1), 4000, 3)
-    other = task.draw_targets(jax.random.key(2), 3)
-    error = np.asarray(jax.jit(task.error)(other, target))
+
+    @jax.jit
+    def measured(task, key, another):
+        sample, target = task.draw(key, 4000, 3)
+        other = task.draw_targets(another, 3)
+        wrong = jnp.mean(task.concepts.predict(other, sample.x) != sample.y, axis=0, dtype=jnp.float32)
+        return task.error(other, target), task.error(target, target), wrong
+
+    error, of_itself, seen = map(np.asarray, measured(TASKS[name](0.0), jax.random.key(1), jax.random.key(2)))
     assert error.dtype == np.float32 and error.shape == (3,)
-    seen = np.asarray(task.concepts.predict(other, sample.x) != sample.y).mean(axis=0)
     np.testing.assert_allclose(error, seen, atol=5 * np.sqrt(0.25 / 4000))
-    assert np.all(np.asarray(task.error(target, target)) == 0)
+    assert np.all(of_itself == 0)
 
 
 def test_with_noise_what_counts_is_the_error_beyond_the_target():
@@ -99,9 +108,9 @@ def test_a_task_is_a_pytree_and_another_of_its_shapes_compiles_nothing():
 
 def test_64_bit_types_change_nothing():
     task = TASKS["thresholds"](0.1)
-    plain = task.draw(jax.random.key(0), 9, 2)
+    plain = jit_draw(task, jax.random.key(0), 9, 2)
     with jax.enable_x64(True):
-        wide_ = task.draw(jax.random.key(0), 9, 2)
+        wide_ = jit_draw(task, jax.random.key(0), 9, 2)
         error = task.error(wide_[1], plain[1])
     for one, other in zip(jax.tree.leaves(plain), jax.tree.leaves(wide_), strict=True):
         assert one.dtype == other.dtype
