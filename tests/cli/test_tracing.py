@@ -75,20 +75,8 @@ def test_a_learner_of_one_s_own_with_arguments(capsys, tmp_path, monkeypatch):
         raise InputError("trials", "none", "some", "this is enough for a test")
 
     monkeypatch.setattr("dpjax.cli.commands.audit.traced", traced)
-    words = [
-        "audit",
-        "own_columns:Leaky(Points(3))",
-        "--method",
-        "tracing",
-        "--k",
-        "10",
-        "--rows",
-        "4",
-        "--trials",
-        "1000",
-        "--epsilon",
-        "0.001",
-    ]
+    words = ["audit", "own_columns:Leaky(Points(3))", "--method", "tracing", "--k", "10", "--rows", "4"]
+    words += ["--trials", "1000", "--epsilon", "0.001"]
     assert cli.main(words) == 2 and "add --import own_columns" in capsys.readouterr().err and not asked
     assert cli.main([*words, "--import", "own_columns"]) == 2
     assert "Leaky(" in repr(asked) and "this is enough" in capsys.readouterr().err
