@@ -1,9 +1,9 @@
 """Host: a concept class as a matrix of labels, by evaluating every concept at every element."""
 
+from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts.hypothesis import Hypothesis
@@ -35,16 +35,21 @@ def labels_of_all(concepts: Any) -> np.ndarray:
             f"{size} concepts on {elements} elements",
             "take a smaller domain, such as Thresholds(64)",
         )
-    x = jnp.asarray(concepts.domain.encode(range(elements)))
+    x = np.asarray(concepts.domain.encode(range(elements)))
     numbers = _numbers(concepts, x[:1])
     blocks = (numbers[start : start + _BLOCK] for start in range(0, len(numbers), _BLOCK))
-    labels = [np.asarray(concepts.predict(Hypothesis.of(jnp.asarray(block)), x)).T for block in blocks]
-    return np.concatenate(labels)
+    return np.concatenate([np.asarray(_labels(concepts, block, x)) for block in blocks])
+
+
+@partial(jax.jit, static_argnums=0)
+def _labels(concepts: Any, numbers: jax.Array, x: jax.Array) -> jax.Array:
+    return concepts.predict(Hypothesis.of(numbers), x).T
 
 
 def _numbers(concepts: Any, x: jax.Array) -> np.ndarray:
     """The numbers of all concepts, ``uint32[m, 2]``: the cells of one row that does not count."""
-    cells = concepts.pieces(x, jnp.zeros(1, bool), jnp.zeros(1, bool))
+    pieces = jax.jit(lambda x, none: concepts.pieces(x, none, none))
+    cells = pieces(x, np.zeros(1, bool))
     alive = np.asarray(cells.alive)
     ends = zip(wide.decode(cells.first)[alive], wide.decode(cells.last)[alive], strict=True)
     return wide.encode(sorted({number for first, last in ends for number in range(int(first), int(last) + 1)}))

@@ -246,7 +246,17 @@ LONG = {
     # programs with copies of that of a learner that is there; tests/learners has short tests of their runs
     "runner": (*LONG_CASES, Boosted, Confident, BitReduction, Independent),
     # whose runs are those of a learner that is there, or have a test of the same in tests/learners
-    "twofold": (*LONG_CASES, Independent, Boosted, Confident, StableNodes, StablePoints, ERM),
+    "twofold": (
+        *LONG_CASES,
+        Independent,
+        Boosted,
+        Confident,
+        BitReduction,
+        HashedPoints,
+        StableNodes,
+        StablePoints,
+        ERM,
+    ),
     # the program of a learner that is there, run on parts or copies of the rows
     "lowers": (
         PolygonLearner,

@@ -16,7 +16,13 @@ def small(name, rows):
     return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
 
 
-@pytest.mark.parametrize("name", evidence.sanitizer_names())
+OTHERS = {"sanitizer-mwem", "sanitizer-mwem-replays"}  # audited in tests/sanitizers/test_mwem.py
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in OTHERS else ()) for name in evidence.sanitizer_names()],
+)
 def test_every_sanitizer_has_an_exact_law(name):
     report = audit.exact(small(name, 2), MILD)
     assert not report.violated

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from dpjax.experiments.run.engine import Engine
 from dpjax.experiments.run.run import prepare
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import Store
+from dpjax.experiments.study.clusters import cluster
 from tests.experiments import fast
 from tests.experiments.run.test_work import contents
 
@@ -40,7 +42,7 @@ from tests.experiments import fast
 from dpjax.experiments.study.clusters import cluster
 if __name__ == "__main__":
     study = fast.study({cells}, trials={trials}, learners={learners})
-    with cluster("local", workers={workers}) as executor:
+    with cluster("local", workers=2) as executor:
         study.run(sys.argv[1], quiet=True, executor=executor, imports=("tests.experiments.fast",))
 """
 
@@ -181,23 +183,49 @@ def test_shards_are_killed(tmp_path, slowly, kills, cells, shards, nfs):
     assert contents(root) == whole
 
 
-@pytest.mark.parametrize(
-    ("kills", "drivers", "cells", "workers"),
-    [(1, 1, 12, 1), pytest.param(20, 3, 200, 2, marks=pytest.mark.slow)],
-    ids=["short", "long"],
-)
-def test_a_dask_cluster_is_killed(tmp_path, slowly, kills, drivers, cells, workers):
-    """Workers and drivers of a LocalCluster: same bytes, same result, and no process is left behind."""
+def test_a_worker_of_a_dask_cluster_is_killed(tmp_path, slowly, monkeypatch):
+    """The cluster starts another one; the bytes are the same, and no process is left behind."""
     pytest.importorskip("distributed")
+    numbers, root, killed = numbers_of(6), tmp_path / "cluster", []
+    whole, result = undisturbed(tmp_path / "whole", **numbers)
+    slowly(6, 0.5)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    before = {one.pid for one in _below(os.getpid())}
+
+    def kill():
+        while counts_of(root)[0] < 2:
+            time.sleep(0.05)
+        (worker,) = _workers(one for one in _below(os.getpid()) if one.pid not in before)
+        worker.kill()
+        killed.append(worker.pid)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with cluster("local", workers=1) as executor:
+        study = fast.study(6, trials=numbers["trials"])
+        study.run(root, quiet=True, executor=executor, imports=("tests.experiments.fast",))
+    killer.join()
+    assert len(killed) == 1 and contents(root) == whole and Result.load(root).data == result
+    end = time.monotonic() + 15
+    while (left := _workers(one for one in _below(os.getpid()) if one.pid not in before)) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert left == [], "orphans"
+
+
+@pytest.mark.slow
+def test_workers_and_drivers_of_a_dask_cluster_are_killed(tmp_path, slowly):
+    """Of a LocalCluster: same bytes, same result, and no process is left behind."""
+    pytest.importorskip("distributed")
+    kills, drivers, cells = 20, 3, 200
     numbers = numbers_of(cells)
     whole, result = undisturbed(tmp_path / "whole", **numbers)
-    slowly(cells, 0.6 if cells < 50 else 1.5)
+    slowly(cells, 1.5)
     rng, root, family = random.Random(3), tmp_path / "cluster", set()
     victims = ["worker"] * kills + ["driver"] * drivers
     rng.shuffle(victims)
     moments = sorted(rng.sample(range(1, cells - 2), len(victims)))  # numbers of cells after which something is killed
     while True:
-        driver = started(CLUSTER, root, **numbers, workers=workers)
+        driver = started(CLUSTER, root, **numbers)
         while driver.poll() is None:
             time.sleep(0.1)
             below = _below(driver.pid)

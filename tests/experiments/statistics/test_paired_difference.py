@@ -32,6 +32,7 @@ def test_coverage_is_exact_for_every_probability(trials, confidence):
         assert (mass * missed).sum(1).max() <= (1 - confidence) / 2 + 1e-9
 
 
+@pytest.mark.slow
 def test_coverage_in_simulated_studies():
     """1000 studies of 150 pairs, strongly paired learners. False alarm 1e-4: at most 79 of 1000 miss at 5 %."""
     generator = np.random.default_rng(1)

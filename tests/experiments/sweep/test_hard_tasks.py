@@ -206,7 +206,12 @@ def test_hard_bits_that_do_not_fit(attempt):
 
 
 @pytest.mark.parametrize(
-    ("edges", "alpha", "d"), [(4, 0.1, 2**16), (2, 0.1, 2**12), (7, 0.2, 2**40), (3, 0.1, 2**64 - 1)]
+    ("edges", "alpha", "d"),
+    [
+        (4, 0.1, 2**16),
+        (3, 0.1, 2**64 - 1),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, 0.1, 2**12), (7, 0.2, 2**40))),
+    ],
 )
 def test_each_round_is_tempted_on_a_hard_polygon(edges, alpha, d):
     """Labels and masses as said; lines along an edge separate all groups of negatives from all positives."""
