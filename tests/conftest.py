@@ -32,6 +32,9 @@ SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of wha
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 LIGHTLY = (  # tests whose programs run for milliseconds: without optimizations XLA compiles them in half of the time
     "cli",
+    "experiments/results",
+    "experiments/run/test_cells.py",
+    "experiments/run/test_compare_devices.py",
     "experiments/run/test_forecast.py",
     "experiments/run/test_n_star.py",
     "experiments/run/test_reproduce.py",

@@ -225,7 +225,7 @@ def stopped(*args, **how):
 
 def test_a_run_that_is_interrupted_keeps_no_row_of_an_edited_learner(tmp_path, monkeypatch):
     """The study is the same by its fields; the one that was not edited keeps its rows."""
-    study = dp.Study(TASK, {"own": Fixed(CONCEPTS), "KLN": dp.KLN(CONCEPTS)}, n=[16, 20], trials=8)
+    study = dp.Study(TASK, {"own": Fixed(CONCEPTS), "KLN": dp.KLN(CONCEPTS)}, n=[17, 20], trials=8)
     with Engine(1) as machine:
         first = study.run(tmp_path, engine=machine, quiet=True).data
         assert [row["learner"] for row in first["points"]] == ["own", "own", "KLN", "KLN"]

@@ -142,6 +142,7 @@ RIGHT = {
     "length_epsilon0": 0.5,
 }
 SLOW = {
+    "hashed_sizes",
     "calibrate_set_cover",
     "set_cover_epsilon",
     "set_cover_guarantee",

@@ -50,7 +50,7 @@ def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path)
         "read = lambda: {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != 'backend'}\n"
         "before = read()\n"
         "from dpjax.plots import plot_curve\n"
-        "plot_curve(json.load(sys.stdin), sys.argv[1], panels=['k'])\n"
+        "plot_curve(json.load(sys.stdin), sys.argv[1], ['svg', 'pdf'], panels=['k'])\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
         "assert read() == before\n"
     )
@@ -61,7 +61,7 @@ def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path)
         check=True,
         env=os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": "5", "SOURCE_DATE_EPOCH": "0"},
     )
-    for path in plot_curve(small, tmp_path / "here", panels=["k"]):
+    for path in plot_curve(small, tmp_path / "here", ["svg", "pdf"], panels=["k"]):
         assert path.read_bytes() == path.with_stem("there").read_bytes()
 
 

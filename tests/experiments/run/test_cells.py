@@ -136,7 +136,7 @@ def test_a_sweep_of_epsilon_shares_its_programs(name, store, machine, tmp_path):
     found = [counted(store, machine, replace(setting, epsilon=epsilon), 64) for epsilon in EPSILONS]
     assert 1 <= machine.programs <= most
     assert len({one["successes"] for one in found}) > 2, "the sweep goes from failure to success"
-    for at in (0, 5):
+    for at in (5,):
         with Store(tmp_path / f"alone {at}") as other, Engine(1, jax.local_devices()[:1]) as alone:
             assert counted(other, alone, replace(setting, epsilon=EPSILONS[at]), 64) == found[at]
             assert alone.programs == 1

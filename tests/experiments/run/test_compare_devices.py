@@ -103,7 +103,7 @@ def test_the_command(tmp_path, outcome, capsys):
 
 
 def test_two_runs_of_one_study_are_identical(tmp_path, capsys):
-    words = ["--concepts", "Points(16)", "--learners", "KLN", "--n", "20", "--trials", "8", "--formats"]
+    words = ["--concepts", "Points(16)", "--learners", "ERM", "--n", "20", "--trials", "8", "--formats"]
     for name in ("one", "other"):
         assert cli.main(["curve", *words, "--out", str(tmp_path / name)]) == 0
     capsys.readouterr()

@@ -91,11 +91,11 @@ def test_a_trial_is_what_it_says():
     def parts(key):
         sample, target = task.draw(keys.stream(key, "data"), where.n, 2, 32)
         found = learner.learn(keys.stream(key, "learner"), sample, where.plan)
-        return trial(key, task, where), target, sample, found
+        return trial(key, task, where), target, sample, found, task.error(found, target)
 
     seen, ends = [], [float(edge) for edge in error_bins.edges(0.1)]
     for key in jax.random.split(jax.random.key(2), 12):
-        outcome, target, sample, found = parts(key)
+        outcome, target, sample, found, error = parts(key)
         assert all(int(v) in range(100, 900, 50) for v in wide.decode(target.concept))
         x = domain.decode(sample.x).astype(int)
         assert int(sample.size) == 30 and x.max() < 1000
@@ -105,7 +105,7 @@ def test_a_trial_is_what_it_says():
         assert wrong / 1000 <= ends[place] and (place == 0 or wrong / 1000 > ends[place - 1])
         assert bool(error_bins.successes(outcome, 0.1)) == (wrong <= 100)  # alpha = 0.1 of a uniform domain of 1000
         assert not error_bins.silent(outcome)
-        np.testing.assert_allclose(task.error(found, target).max(), wrong / 1000, rtol=1e-6)
+        np.testing.assert_allclose(error.max(), wrong / 1000, rtol=1e-6)
         seen.append(place)
     assert len(set(seen)) > 1
 

@@ -20,6 +20,7 @@ from dpjax.experiments.run.reproduce import reproduce
 from dpjax.experiments.store.store import Store
 from dpjax.papers.pages import about
 from dpjax.plots.lines import Line, Panel, plot_lines
+from tests.trials import jit_draw
 
 CONCEPTS = dp.Points(dp.Domain(2**20))
 TASK = dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.2), noise=0.05)
@@ -36,7 +37,7 @@ def test_a_trial_alone_is_the_stored_one(tmp_path, purpose):
         found = reproduce(setting, 5, trial)
         assert found.outcome == stored[trial]
         assert found.success == (max(found.errors) <= 0.15) and len(found.x) == 60 and found.y.shape == (60, 3)
-        sample, target = TASK.draw(dp.keys.stream(found.key, "data"), 60, 3)
+        sample, target = jit_draw(TASK, dp.keys.stream(found.key, "data"), 60, 3)
         assert found.x == CONCEPTS.domain.decode(sample.x).tolist()
         np.testing.assert_array_equal(found.y, sample.y)
         assert found.targets == [f"1 iff x = {number}" for number in wide.decode(target.concept)]
@@ -99,15 +100,15 @@ def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["points"]) == 4
     found = []
     for source in (out, out / "curve.png", out / "curve.pdf"):
-        assert cli.main(["trial", str(source), "--learners", "KLN", "--n", "30", "--trial", "7", "--json"]) == 0
+        assert cli.main(["trial", str(source), "--learners", "erm", "--n", "30", "--trial", "7", "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out))
     beside = [one.pop("stored", None) for one in found]
     assert beside == ["the same outcome", None, None], "a figure has no store beside it"
     assert all(one == found[0] for one in found)
-    assert cli.main(["trial", str(out), "--learners", "KLN", "--n", "30", "--trial", "5000", "--json"]) == 0
+    assert cli.main(["trial", str(out), "--learners", "erm", "--n", "30", "--trial", "5000", "--json"]) == 0
     assert "no such trial" in json.loads(capsys.readouterr().out)["note"]
-    assert found[0]["learner"] == "KLN" and len(found[0]["x"]) == 30
-    assert cli.main(["trial", str(out), "--learners", "KLN", "--n", "30", "--trial", "7"]) == 0
+    assert found[0]["learner"] == "erm" and len(found[0]["x"]) == 30
+    assert cli.main(["trial", str(out), "--learners", "erm", "--n", "30", "--trial", "7"]) == 0
     shown = capsys.readouterr().out
     assert "row 0" in shown and "and 20 more rows" in shown and "target 1 iff x = " in shown
     assert cli.main(["trial", str(out), "--json"]) == 0

@@ -86,16 +86,16 @@ def machine():
 
 def test_a_study_in_a_notebook(tmp_path, machine):
     study = dp.Study(
-        TASK,
+        dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.1)),
         {"KLN": KLN, "mine": Mine(CONCEPTS)},
-        k=[1, 3],
-        epsilon=[8, 16],
-        accuracy=ACCURACY,
+        k=[1, 2],
+        epsilon=[16, 32],
+        accuracy=dp.Accuracy(0.08, 0.1),
         trials=100,
         points=3,
-        search=dp.Search(n_min=8, n_max=64, most_trials=500, steps_per_doubling=2),
+        search=dp.Search(n_min=17, n_max=64, most_trials=500, steps_per_doubling=2),  # one buffer
     )
-    assert len(study.curves) == 8 and study.curves[2].setting.learner == dp.Independent(KLN, 3, "optimal")
+    assert len(study.curves) == 8 and study.curves[2].setting.learner == dp.Independent(KLN, 2, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
     star = result.n_star.to_pylist()
     assert len(star) == 8 and all(row["n_low"] < row["n_high"] for row in star)
@@ -139,10 +139,10 @@ def _compared(result):
         first, second = (rates[tuple(place)] for place in where)
         assert row["difference"] == pytest.approx(second - first) and row["lower"] <= second - first <= row["upper"]
         assert row["ratio"] <= 1.05
-    wide = result.n_star_at([0.15, 0.3, 0.99]).to_pylist()
+    wide = result.n_star_at([0.08, 0.3, 0.99]).to_pylist()
     for own, loose, free in zip(wide[::3], wide[1::3], wide[2::3], strict=True):
         assert free["n_low"] is None and free["n_high"] is not None, "every hypothesis is good enough"
-        assert loose["at_most"] == 0.28 and own["at_most"] == 0.15
+        assert loose["at_most"] == 0.28 and own["at_most"] == 0.08
         assert own["n_high"] is None or loose["n_high"] <= own["n_high"]
     assert any(own["n_high"] is not None for own in wide[::3])
     with pytest.raises(InputError, match="one of epsilon, learner, n"):
