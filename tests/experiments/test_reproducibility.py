@@ -29,7 +29,7 @@ trials = {trials}
 """
 SIZES = "n = [48, 60, 40]"
 SEARCH = "[search]\nn_min = 2\nn_max = 64"
-BOTH, SHORT = ("--learners", "kln", "point"), ("--learners", "kln")
+BOTH, SHORT = ("--learners", "kln", "point"), ("--learners", "kln", "--n", "48", "60", "--trials", "500")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_killed_and_run_again_long(config, cache, reference, tmp_path):
 
 
 def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_path):
-    flags = ("--learners", "point", "--n", "60", "--trials", "100000000")
+    flags = ("--learners", "point", "--n", "60", "--trials", "100000000", "--devices", "1", "--in-flight", "1")
     listens = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a background job does not
     )

@@ -190,7 +190,15 @@ def test_packing_of_many_rows_is_a_window():
 def test_results_and_lines_have_it(tmp_path):
     learners = {"pure": KLN, "not private": ERM}
     made = {name: kind(Points(Domain(8))) for name, kind in learners.items()}
-    study = Study(task(Points(Domain(8))), made, k=2, epsilon=4.0, search=Search(20, 64, 500), trials=64, points=1)
+    study = Study(
+        task(Points(Domain(8))),
+        made,
+        k=2,
+        epsilon=4.0,
+        search=Search(n_min=20, n_max=64, most_trials=500),
+        trials=64,
+        points=1,
+    )
     below = {line.name: line.below() for line in study.curves}
     assert below["not private"] is None
     assert below["pure"].n == packing.concepts(2, 4.0, 0.1, 0.1, 1e-6)  # the direct sum composes with delta
