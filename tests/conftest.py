@@ -32,6 +32,9 @@ SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of wha
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 LIGHTLY = (  # tests whose programs run for milliseconds: without optimizations XLA compiles them in half of the time
     "cli",
+    "conformance/test_hostile.py",
+    "conformance/test_utility.py",
+    "evidence/test_sanitizers.py",
     "experiments/results",
     "experiments/run/test_cells.py",
     "experiments/run/test_compare_devices.py",
@@ -51,7 +54,7 @@ LIGHTLY = (  # tests whose programs run for milliseconds: without optimizations 
     "testing",
     "test_face.py",
 )
-"""Not those that compare with files, that audit a learner, or that ask whether two programs give the same bits."""
+"""Not those that compare with files, that audit learners, or that ask whether two programs give the same bits."""
 
 
 def pytest_unconfigure():

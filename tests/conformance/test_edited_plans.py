@@ -164,7 +164,9 @@ def test_every_edited_plan_has_a_guarantee_or_is_refused(name):
         jax.eval_shape(lambda leaf: one.guarantee(with_leaf(one.plan, 0, leaf)) and leaf, jnp.asarray(first))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LIKE_OTHERS else ()) for name in NAMES]
+)
 def test_every_number_that_may_not_be_negative_matters_to_the_guarantee(name):
     """A factor of 8, up or down, changes what is spent or is refused."""
     one, seen = subject(name), {}

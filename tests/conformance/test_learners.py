@@ -7,13 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.concepts import Domain, Thresholds
 from dpjax.core import wide
 from dpjax.core.plans import widened
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import KLN, BitReduction, Boosted, HashedPoints, Independent, RepresentationLearner, SparseAggregate
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.learners import BitReduction, Boosted, HashedPoints, RepresentationLearner, SparseAggregate
 from dpjax.testing import faces, plans, runs
-from dpjax.testing.comparisons import difference
 from dpjax.testing.findings import name_of, run_check
 from dpjax.testing.identity import PARTS, in_fresh_processes, packed
 from dpjax.testing.samples import CAPACITY
@@ -142,16 +140,6 @@ def test_the_capacity_changes_no_law(case):
             samples = [subject.draw(40, c, realizable=False) for c in (CAPACITY, 2 * CAPACITY)]
             found = [np.asarray(law(sample, plan)) for sample in samples]
         np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
-
-
-def test_the_first_concepts_do_not_depend_on_how_many_follow():
-    """Where the share of one run is the same; a learner of all concepts at once has no such thing."""
-    k, line = 2, Thresholds(Domain(8))
-    few, many = (LearnerUnderTest(Independent(KLN(line), j, "basic"), j) for j in (k, 2 * k))
-    sample = many.draw()
-    columns = Sample(sample.x, jnp.asarray(np.asarray(sample.y)[:, :k]), sample.mask)
-    found, more = few.learn(columns, float(k), 0.0), many.learn(sample, 2.0 * k, 0.0)
-    assert not difference(found, jax.tree.map(lambda part: np.asarray(part)[:, :k], more))
 
 
 def test_with_a_huge_budget_clean_data_are_learned(runner):

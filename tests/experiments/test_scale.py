@@ -48,6 +48,7 @@ def test_status_of_a_hundred_thousand_pending_cells_takes_less_than_2_seconds(tm
     assert min(took) < 2
 
 
+@pytest.mark.slow
 def test_a_study_of_ten_thousand_cells_starts_within_5_seconds_of_one_of_ten(tmp_path):
     """From the start of the process to its first stored trials."""
 

@@ -127,17 +127,17 @@ def test_what_is_no_learner_is_refused():
 @pytest.mark.parametrize(
     "learner",
     [
-        Learner(f.CONCEPTS),
         *(
             pytest.param(one, marks=pytest.mark.slow)
             for one in (
+                Learner(f.CONCEPTS),  # tests/templates checks it too
                 dp.KLN(dp.Points(dp.Domain(2**40))),
                 dp.Independent(dp.KLN(dp.Thresholds(dp.Domain(64))), 2, "zcdp"),
                 dp.PointLearner(dp.Points(dp.Domain(2**40))),
                 dp.ParityLearner(dp.Parities(40), 3, 20),
                 dp.ConjunctionLearner(dp.Conjunctions(4), 2),
             )
-        ),
+        )
     ],
     ids=lambda one: type(one).__name__,
 )

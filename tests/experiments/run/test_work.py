@@ -120,7 +120,7 @@ def test_errors_of_our_own_threads_are_raised(tmp_path, machine):
 
 
 def test_two_drivers_share_a_study(tmp_path, machine):
-    study = fast.study(2, search=True)
+    study = fast.study(1, search=True)
     study.run(tmp_path / "alone", engine=machine, quiet=True)
     drivers = [
         threading.Thread(target=study.run, args=(tmp_path / "both",), kwargs={"engine": machine, "quiet": True})

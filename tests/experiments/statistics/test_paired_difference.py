@@ -18,7 +18,9 @@ def ends(trials, confidence):
 
 
 @pytest.mark.parametrize("confidence", [0.01, 0.5, 0.9, 0.99, 0.9999])
-@pytest.mark.parametrize("trials", [1, 2, 3, 6, 8, 13])
+@pytest.mark.parametrize(
+    "trials", [1, 2, 3, 8, pytest.param(6, marks=pytest.mark.slow), pytest.param(13, marks=pytest.mark.slow)]
+)
 def test_coverage_is_exact_for_every_probability(trials, confidence):
     """Summed over all outcomes: each side misses with at most half of the error, also where p + q = 1."""
     counts, interval = ends(trials, confidence)

@@ -53,8 +53,14 @@ def labels_of(task, found, x):
     return task.concepts.predict(found, x)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize(
+    ("name", "noise"),
+    [
+        *((name, 0.0) for name in TASKS),
+        ("unions", 0.1),
+        *(pytest.param(name, 0.1, marks=pytest.mark.slow) for name in TASKS if name != "unions"),
+    ],
+)
 def test_more_rows_and_more_concepts_only_add(name, noise):
     task, key = TASKS[name](noise), jax.random.key(3)
     assert task.noise == pytest.approx(noise, abs=1e-9)
