@@ -44,6 +44,7 @@ LIGHTLY = (  # tests whose programs run for milliseconds: without optimizations 
     "experiments/study",
     "experiments/sweep",
     "experiments/test_no_theorem.py",
+    "experiments/test_odd_programs.py",
     "experiments/test_result_privacy.py",
     "experiments/test_sameness.py",
     "inputs",

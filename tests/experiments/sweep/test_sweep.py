@@ -89,11 +89,11 @@ def test_a_study_in_a_notebook(tmp_path, machine):
         dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.1)),
         {"KLN": KLN, "mine": Mine(CONCEPTS)},
         k=[1, 2],
-        epsilon=[16, 32],
+        epsilon=[32, 64],
         accuracy=dp.Accuracy(0.08, 0.1),
         trials=100,
         points=3,
-        search=dp.Search(n_min=17, n_max=64, most_trials=500, steps_per_doubling=2),  # one buffer
+        search=dp.Search(n_min=17, n_max=64, most_trials=2000, steps_per_doubling=2),  # one buffer
     )
     assert len(study.curves) == 8 and study.curves[2].setting.learner == dp.Independent(KLN, 2, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
