@@ -135,7 +135,7 @@ def test_a_shorter_code_is_sound_and_incomplete():
 CODES = (BonehShaw(4), Tardos(4), Tardos(4, threshold="chernoff"), Tardos(3, score="original", threshold="proof"))
 
 
-@pytest.mark.parametrize("code", CODES, ids=str)
+@pytest.mark.parametrize("code", [*CODES[:2], *(pytest.param(c, marks=pytest.mark.slow) for c in CODES[2:])], ids=str)
 def test_sound_for_any_word_and_complete(code):
     for pirate in (pirates.minority, noise):
         found = measure(code, pirate, code.users - 1, 512, any_word=pirate is noise)

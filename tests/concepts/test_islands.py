@@ -34,8 +34,8 @@ LARGE, OTHER, SMALL, BESIDE = (0.1, 0.1, 0.5, 0.5), (0.6, 0.6, 0.9, 0.9), (0.7, 
     ("boxes", "least", "kept"),
     [
         ((LARGE, OTHER, SMALL), 0.02, (LARGE, OTHER)),  # two real parts
-        ((LARGE, OTHER, SMALL), 0.005, (LARGE, OTHER, SMALL)),
-        ((LARGE, OTHER, SMALL), 0.0, (LARGE, OTHER, SMALL)),
+        pytest.param((LARGE, OTHER, SMALL), 0.005, (LARGE, OTHER, SMALL), marks=pytest.mark.slow),
+        pytest.param((LARGE, OTHER, SMALL), 0.0, (LARGE, OTHER, SMALL), marks=pytest.mark.slow),
         ((LARGE, SMALL, BESIDE), 0.02, (LARGE, BESIDE)),  # what touches a large part is no island
         ((SMALL, OTHER), 0.5, (OTHER,)),  # the largest part stays, however small
     ],

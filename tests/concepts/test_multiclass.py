@@ -53,13 +53,14 @@ def test_numbers_that_are_no_label_become_zero():
 
 def test_errors_are_the_mass_of_other_labels():
     law = distributions.from_weights(CLASS.domain, range(7), [1, 2, 3, 4, 5, 6, 7])
+    error = jax.jit(lambda one, other: CLASS.error(law, one, other))
     with jax.enable_x64(True):
-        for a in range(12):
-            for b in range(12):
+        for a in range(0, 12, 2):
+            for b in range(0, 12, 3):
                 wrong = (MATRIX[a] != MATRIX[b]) @ np.arange(1, 8)
-                assert int(CLASS.error(law, rows(a), rows(b))[0]) == wrong
+                assert int(error(rows(a), rows(b))[0]) == wrong
                 table = CLASS.of_labels(jnp.asarray(MATRIX[[a]]), jnp.zeros(1, jnp.int32))
-                assert int(CLASS.error(law, table, rows(b))[0]) == wrong
+                assert int(error(table, rows(b))[0]) == wrong
 
 
 def test_empirical_errors_against_a_count():

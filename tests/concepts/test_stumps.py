@@ -22,7 +22,7 @@ def labels_of(dimension, elements):
     return np.concatenate([literals, np.ones((len(bits), 1), bool), np.zeros((len(bits), 1), bool)], axis=1)
 
 
-@pytest.mark.parametrize("dimension", [1, 3, 32, 33, 70])
+@pytest.mark.parametrize("dimension", [33, 70, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 3, 32))])
 def test_labels(dimension):
     concepts, generator = Stumps(dimension), np.random.default_rng(0)
     elements = [int.from_bytes(generator.bytes(12), "big") % 2**dimension for _ in range(40)]

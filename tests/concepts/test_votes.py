@@ -24,7 +24,9 @@ def members(numbers, zero=None, outcome=None):
     return Hypothesis(concept, zero, outcome)
 
 
-@pytest.mark.parametrize("numbers", [[3], [1, 5, 7], [2, 8], [0, 9, 9, 4], [4] * 7])
+@pytest.mark.parametrize(
+    "numbers", [[3], [1, 5, 7], [4] * 7, *(pytest.param(one, marks=pytest.mark.slow) for one in ([2, 8], [0, 9, 9, 4]))]
+)
 def test_labels_are_majorities_and_ties_are_0(numbers):
     found = Votes.of(members(numbers))
     x = jnp.arange(10, dtype=jnp.uint32)[:, None]
@@ -71,7 +73,11 @@ TASKS = [
 ]
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task.concepts).__name__)
+@pytest.mark.parametrize(
+    "task",
+    TASKS[1:3] + [pytest.param(task, marks=pytest.mark.slow) for task in (TASKS[0], *TASKS[3:])],
+    ids=lambda task: type(task.concepts).__name__,
+)
 def test_errors_are_the_rates_of_wrong_labels(task, stats):
     concepts, count = task.concepts, 7
     keys = jax.random.split(jax.random.key(1), 2)

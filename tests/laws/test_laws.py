@@ -17,6 +17,8 @@ from dpjax.laws import Categorical, DiscreteLaplace, Laplace, Product
 from dpjax.laws.table import Bounds, rounded_units
 from tests.oracles.categorical import sampler_probabilities
 
+pytestmark = pytest.mark.optimized  # rounding and bits of the samplers
+
 LARGE = 2**16
 
 
@@ -121,7 +123,14 @@ def leaves(levels, index, columns):
 
 
 @pytest.mark.parametrize(
-    ("size", "null"), [(1, False), (7, False), (9, True), (64, False), (72, True), (150, True), (3000, False)]
+    ("size", "null"),
+    [
+        (7, False),
+        (9, True),
+        (150, True),
+        (3000, False),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, False), (64, False), (72, True))),
+    ],
 )
 def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
     """At every boundary of the cumulated units, one target on either side: no unit is lost or counted twice."""
@@ -230,11 +239,11 @@ def test_frequencies_of_a_large_law(key, stats):
 
 @pytest.mark.statistical
 def test_the_race_draws_what_lies_far_below_at_its_rate(key):
-    """65536 candidates at -20 beside one at 0 win 1.35e-4 of the races; exponentials with a spacing of 2**-24 near 0
-    let them win fifteen times as often. More than 8 of 8000 have a probability of 2e-6."""
-    law = make([0.0, *[-20.0] * 65536], np.float32)
+    """65536 candidates at -25 beside one at 0 win 9e-7 of the races; exponentials with a spacing of 2**-24 near 0
+    let them win one in 500. More than one of 2000 has a probability of 2e-6."""
+    law = make([0.0, *[-25.0] * 65536], np.float32)
     race = jax.jit(lambda keys: jax.lax.map(law.sample_race, keys))
-    assert np.count_nonzero(race(jax.random.split(key, 8000))) <= 8
+    assert np.count_nonzero(race(jax.random.split(key, 2000))) <= 1
 
 
 @pytest.mark.parametrize("method", ["sample", "sample_race"])
