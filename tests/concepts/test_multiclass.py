@@ -15,6 +15,7 @@ from dpjax.experiments.config.builder import CONCEPTS, Builder
 from dpjax.experiments.config.to_spec import spec_of
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction
+from tests.trials import jit_draw, jit_learn
 
 MATRIX = np.unique(np.random.default_rng(1).integers(0, 6, (12, 7)), axis=0)
 CLASS = Multiclass.of(MATRIX)
@@ -76,10 +77,10 @@ def test_two_labels_are_a_finite_class():
     binary = np.unique(np.random.default_rng(3).integers(0, 2, (9, 5)), axis=0)
     one, other = Multiclass.of(binary), Finite.of(binary)
     tasks = [Task(concepts, distributions.uniform(concepts.domain)) for concepts in (one, other)]
-    draws = [task.draw(jax.random.key(4), 30, 1) for task in tasks]
+    draws = [jit_draw(task, jax.random.key(4), 30) for task in tasks]
     assert np.array_equal(draws[0][0].y, draws[1][0].y)
     plans = [KLN(concepts).plan(dp.Privacy(1.0), dp.Accuracy(0.1, 0.1)) for concepts in (one, other)]
-    found = [KLN(c).learn(jax.random.key(5), d[0], p) for c, d, p in zip((one, other), draws, plans, strict=True)]
+    found = [jit_learn(KLN(c), jax.random.key(5), d[0], p) for c, d, p in zip((one, other), draws, plans, strict=True)]
     assert np.array_equal(found[0].concept, found[1].concept)
 
 

@@ -17,8 +17,6 @@ from dpjax.laws import Categorical, DiscreteLaplace, Laplace, Product
 from dpjax.laws.table import Bounds, rounded_units
 from tests.oracles.categorical import sampler_probabilities
 
-pytestmark = pytest.mark.optimized  # rounding and bits of the samplers
-
 LARGE = 2**16
 
 
@@ -57,6 +55,7 @@ def log_probs(law):
     return law.log_probs()
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("nats", [40, 200])
 def test_the_sampler_realises_the_law(nats, dtype):
@@ -89,6 +88,7 @@ def proposals(log_weights, null, high, low):
     return jax.vmap(Bounds.of(log_weights, None, null).propose)(high, low)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 33, 1000, LARGE])
 def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
@@ -177,6 +177,7 @@ def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
     assert all(cell is None or cell == i for cell, i in zip(indices, index.tolist(), strict=True))
 
 
+@pytest.mark.optimized
 def test_the_fast_power_is_as_close_as_the_bounds_need():
     """Relative error 1.2e-4 and half a unit, over a fine grid and the corners."""
     grid = np.concatenate(
@@ -237,6 +238,7 @@ def test_frequencies_of_a_large_law(key, stats):
     stats.chi_square(np.bincount(groups, seen, 13), np.bincount(groups, law, 13))
 
 
+@pytest.mark.optimized
 @pytest.mark.statistical
 def test_the_race_draws_what_lies_far_below_at_its_rate(key):
     """65536 candidates at -25 beside one at 0 win 9e-7 of the races; exponentials with a spacing of 2**-24 near 0
@@ -274,6 +276,7 @@ def test_the_no_answer_cell_is_sampled_as_minus_one(key, stats, method):
     np.testing.assert_allclose(np.exp(log_probs(law)), exact(np.float32([0.0, -1.0, 0.3])), rtol=1e-12)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("failure", [1e-10, 1e-12, 1e-15])
 def test_a_rare_failure_keeps_its_probability(failure, dtype):
@@ -309,6 +312,7 @@ def test_laws_are_pytrees_for_vmap_and_jit(key):
     assert again.no_answer and again.log_weights is rows
 
 
+@pytest.mark.optimized
 def test_sampling_needs_no_64_bit_types_and_gives_the_same(key):
     weights = jnp.asarray(spreads(30, 200)["uniform"], jnp.float32)
     seen = []
@@ -450,6 +454,7 @@ def cases(short, *values):
 SIZES = [5, 63, 1, 8, 64, 65, 200, 1024, 1500]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(("size", "no_answer"), cases([(63, True)], SIZES, [False, True]))
 def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
     """The same key names the same candidate under any padding, in programs of every width and depth."""
@@ -465,6 +470,7 @@ def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
         np.testing.assert_array_equal(other, drawn[0])
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("size", [5, pytest.param(100, marks=pytest.mark.slow), 300])
 def test_a_draw_does_not_depend_on_the_batch(size):
     rows = (np.random.default_rng(size).random((60, size)) * 9).astype(np.float32)
@@ -477,6 +483,7 @@ def test_a_draw_does_not_depend_on_the_batch(size):
 NARROW, WIDE = [(np.float32, size) for size in (3, 100, 1024)], [(np.float64, size) for size in (64, 300)]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(("dtype", "size"), cases(NARROW + WIDE, [np.float32, np.float64], [3, 64, 100, 300, 1024]))
 def test_one_nan_anywhere_is_seen_in_a_batch(size, dtype):
     """XLA's vectorized maximum skips some."""

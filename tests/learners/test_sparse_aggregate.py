@@ -66,7 +66,7 @@ def test_every_row_is_in_one_batch_and_part(n, m, capacity):
     learner = SparseAggregate(GloballyStable(CLASS), m)
     plan = learner.plan(BUDGET, GOAL)
     sample = rows_of(n, capacity)
-    counts = np.asarray(learner.counts(sample, plan))
+    counts = np.asarray(jax.jit(learner.counts)(sample, plan))
     assert counts.shape == (plan.most, len(plan.lists.ends), 6, 2) and counts.sum() == n
     of_batch = counts.sum((1, 2, 3))
     assert of_batch[:m].tolist() == [len(range(b, n, m)) for b in range(m)] and not of_batch[m:].any()

@@ -97,7 +97,7 @@ def test_a_thousand_equal_queries():
     assert found[-1] == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.1, marks=pytest.mark.slow), 2.0])
 def test_pure_privacy_by_enumeration(audit, epsilon):
     def any_queries(old, new):
         return np.ones(len(old), bool)

@@ -236,7 +236,6 @@ def learned(family, capacity, batch):
     return jax.tree.map(lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves]), *found)
 
 
-@pytest.mark.optimized
 @pytest.mark.parametrize(
     "sizes", [((40, 4), (94, 1)), pytest.param(((40, 4), (61, 4), (62, 2)), marks=pytest.mark.slow)]
 )

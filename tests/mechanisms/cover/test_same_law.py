@@ -80,7 +80,7 @@ def lines(frame):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", ["kinematic", pytest.param("box", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "measure"), CASES)
 def test_sorted_crossings_have_the_exact_law(name, measure, stats):
     points, law = instance(name, measure)
     data = jnp.asarray(points, jnp.int32), jnp.asarray(EVEN), jnp.asarray(~EVEN)
