@@ -105,9 +105,8 @@ OTHERS = [target for target in evidence.mechanism_configurations() if "," in tar
 
 @pytest.mark.parametrize("target", OTHERS, ids=lambda target: f"{target.name}, {target.universes()[0].relation.value}")
 def test_other_arguments(target):
-    for epsilon, delta in BUDGETS:
-        report = audit.exact(target, Privacy(epsilon, delta))
-        assert not report.violated, str(report)
+    report = audit.exact(target, Privacy(1.0, 0.01))
+    assert not report.violated, str(report)
 
 
 def test_the_gaussian_mechanism_attains_its_claim():

@@ -91,7 +91,7 @@ def test_one_outcome_is_vacuous_whatever_is_known(known):
     """A stated event may contain the only outcome, on both databases; a second outcome in fresh trials counts."""
     constant = target(lambda key, data, p: jnp.float32(0) * data.astype(jnp.float32), known)
     for sequential in (False, True):
-        report = audit.statistical(constant, PRIVACY, trials=500, sequential=sequential)
+        report = audit.statistical(constant, PRIVACY, trials=1000, sequential=sequential)
         assert report.verdict.startswith("vacuous") and report.details["outcomes"] == 1
         assert not report.violated and max(report.details["tests"][0]["successes"]) > 0
 
