@@ -16,7 +16,7 @@ test: $(VENV)/.test
 
 # Everything: also the long statistical runs and the tests of `make test-site`.
 test-slow: $(VENV)/.test
-	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "slow or not slow"
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "slow or not slow"
 
 # Tests of pages, notebooks, scripts and benchmarks, or the part of them that SITE names.
 SITE ?= tests

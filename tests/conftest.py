@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,8 +19,18 @@ if "DPJAX_CACHE" not in os.environ:  # calibrations, which workers share too
     os.environ["DPJAX_CACHE"] = tempfile.mkdtemp(prefix="dpjax-calibrations-")
     os.environ["DPJAX_TEST_CALIBRATIONS_OF"] = str(os.getpid())
 
+# Most of the quick suite would be the optimization of programs that run once. Tests with the marker `optimized`
+# are compiled as users' programs are, and so are all with JAX_DISABLE_MOST_OPTIMIZATIONS=0 (`make test-slow`).
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
+# lines of Python in programs: a tenth of the time, and no test reads them
+os.environ["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"] = os.environ.get("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+
 # into how many parts XLA divides a program to compile them at once: one, because the workers keep all cores busy
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_parallel_codegen_split_count=1"
+if os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1" and version("jaxlib").startswith("0.10."):
+    # later versions have no such flag, and end at it
+    os.environ["XLA_FLAGS"] = f"{os.environ['XLA_FLAGS']} --xla_cpu_use_fusion_emitters=false"
 
 import chex
 import jax
@@ -95,6 +106,19 @@ def forget(request):
         if lightly:
             jax.config.update("jax_disable_most_optimizations", False)
     jax.clear_caches()
+
+
+QUICK = {"is": os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "1"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures compile anything
+def pytest_runtest_setup(item, may=QUICK["is"]):
+    """Tests with the marker ``optimized`` compile as users' programs do."""
+    quick = may and item.get_closest_marker("optimized") is None
+    if quick != QUICK["is"]:
+        QUICK["is"] = quick
+        jax.config.update("jax_disable_most_optimizations", quick)
+        jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)

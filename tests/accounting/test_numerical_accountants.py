@@ -175,7 +175,7 @@ def test_pld_of_pmfs_composes(laws):
     assert whole.get_epsilon_for_delta(1e-3) == pytest.approx(optimal_epsilon(0.5, 8, 1e-3), abs=1e-4)
 
 
-@pytest.mark.parametrize(("epsilon", "rounds"), [(50.0, 10_000), (1e-6, 10_000), (50.0, 1), (1e-6, 1)])
+@pytest.mark.parametrize(("epsilon", "rounds"), [(50.0, 10_000), (1e-6, 1)])
 def test_extremes_are_finite(epsilon, rounds):
     for build in (*EVENTS, lambda value: GaussianNoise(1 / value)):
         for accountant in (by_pld, by_rdp):

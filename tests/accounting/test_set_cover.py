@@ -54,7 +54,7 @@ def test_known_closed_forms(rounds):
         assert zcdp_coefficient(1.0, 1e-6, rounds, REPLACE) == pytest.approx(replaced_zcdp, **near)
 
 
-@pytest.mark.parametrize("rounds", [4, 8, 14, 24, pytest.param(48, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [4, 24, *(pytest.param(r, marks=pytest.mark.slow) for r in (8, 14, 48))])
 def test_the_game_beats_what_was_known(rounds):
     """The tabulated games were solved more coarsely: they are lower bounds, by at most 12%."""
     _, closed, zcdp, _, _, game, _, _, replaced = TABLE[rounds]
@@ -80,7 +80,11 @@ def _certified(found):
 
 @pytest.mark.parametrize(
     ("k", "epsilon", "hidden"),
-    [(1, 1.113, 0.150), (2, 1.046, 0.210), (4, 0.811, 0.257), pytest.param(8, 0.597, 0.287, marks=pytest.mark.slow)],
+    [
+        (2, 1.046, 0.210),
+        (4, 0.811, 0.257),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, 1.113, 0.150), (8, 0.597, 0.287))),
+    ],
 )
 def test_printed_constants(k, epsilon, hidden):
     """Claim 3.4 at epsilon = 1, delta = 1e-6, alpha = .1 under ADD_OR_REMOVE_ONE, and were the counts published."""
@@ -113,7 +117,7 @@ def test_the_printed_claim_holds_where_it_was_tried():
 
     A row that is replaced has no proof: none of 240 cases exceeds the claim.
     """
-    for epsilon, delta, k, alpha in itertools.product((0.25, 0.99), (0.3, 1e-4, 1e-9), (1, 3), (0.5, 0.1)):
+    for epsilon, delta, k, alpha in itertools.product((0.25, 0.99), (0.3, 1e-9), (1, 3), (0.1,)):
         rounds = math.ceil(2 * k * math.log(2 / alpha))
         numbers = printed_coefficient(epsilon, delta), rounds, k
         added, replaced = (
@@ -124,7 +128,10 @@ def test_the_printed_claim_holds_where_it_was_tried():
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))
-@pytest.mark.parametrize(("epsilon", "delta", "rounds", "k"), [(1.0, 1e-6, 3, 3), (1.0, 1e-6, 24, 1), (0.5, 0.0, 4, 2)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rounds", "k"),
+    [(1.0, 1e-6, 3, 3), pytest.param(1.0, 1e-6, 24, 1, marks=pytest.mark.slow), (0.5, 0.0, 4, 2)],
+)
 def test_hidden_counts_allow_the_larger_coefficient(epsilon, delta, rounds, k, relation):
     found = calibrate_set_cover(epsilon, delta, rounds, k, relation, "hidden")
     others = [calibrate_set_cover(epsilon, delta, rounds, k, relation, name) for name in ("noisy", "noise_free")]
@@ -140,7 +147,7 @@ def test_hidden_counts_allow_the_larger_coefficient(epsilon, delta, rounds, k, r
 @pytest.mark.parametrize("relation", list(Neighboring))
 def test_closed_forms_are_certified(relation):
     """The proofs of the closed forms, against the game: also where delta is large and rounds are few."""
-    cases = itertools.product((0.1, 1.0, 4.0), (1e-9, 1e-3, 0.2, 0.6, 0.95), (1, 2, 6, 20))
+    cases = itertools.product((0.1, 4.0), (1e-9, 0.2, 0.95), (1, 2, 20))
     for epsilon, delta, rounds in cases:
         scale = rounds / (0.2 * epsilon)
         for rule in (closed_coefficient, advanced_coefficient):

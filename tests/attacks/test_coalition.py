@@ -34,8 +34,9 @@ class Constant(dp.ERM):
         return dp.Hypothesis(found.concept, jnp.full(sample.y.shape[1], not self.value), found.outcome)
 
 
-@pytest.mark.parametrize(("concepts", "code"), [(THRESHOLDS, BonehShaw(3)), (POINTS, Tardos(4, 0.5))], ids=str)
-@pytest.mark.parametrize("padding", [0, 2])
+@pytest.mark.parametrize(
+    ("concepts", "code", "padding"), [(THRESHOLDS, BonehShaw(3), 0), (POINTS, Tardos(4, 0.5), 2)], ids=str
+)
 def test_a_learner_that_is_not_private_is_traced(concepts, code, padding):
     """In at least 1 - xi - beta of the runs, beta = 0, as the theorem says; also below n / (3 alpha) rows."""
     attack = CoalitionAttack(dp.ERM(concepts), code, code.users + padding or None)
@@ -76,7 +77,11 @@ def kept_private(learner, code, rows, trials):
     assert found.absent.count <= binom.isf(FALSE_ALARM, trials, code.security)
 
 
-@pytest.mark.parametrize(("learner", "code", "rows"), PRIVATE, ids=["KLN", "add or remove", "PointLearner"])
+@pytest.mark.parametrize(
+    ("learner", "code", "rows"),
+    [pytest.param(*case, marks=() if i == 1 else pytest.mark.slow) for i, case in enumerate(PRIVATE)],
+    ids=["KLN", "add or remove", "PointLearner"],
+)
 def test_private_learners_are_not_accused_more_than_privacy_allows(learner, code, rows):
     kept_private(learner, code, rows, 200)
 

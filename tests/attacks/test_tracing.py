@@ -80,9 +80,9 @@ def test_it_certifies_most_of_the_epsilon_of_many_columns():
     """16 rows, epsilon .1 in each of 1000 columns: separation 1.58."""
     plan = COLUMNS.plan(BUDGET, Accuracy(0.1, 0.1), 16)
     assert float(plan.one.epsilon) == pytest.approx(0.1, abs=1e-3)
-    found = trace(COLUMNS, 1000, 16, BUDGET, trials=10_000)
-    assert found.details["separation"] == pytest.approx(1.58, abs=0.05)
-    assert 3.3 <= found.epsilon_found <= TRUE and not found.violated
+    found = trace(COLUMNS, 1000, 16, BUDGET, trials=4000)
+    assert found.details["separation"] == pytest.approx(1.58, abs=0.06)
+    assert 2.5 <= found.epsilon_found <= TRUE and not found.violated
     assert found.claim.delta == pytest.approx(1e-6)
 
 
@@ -133,10 +133,14 @@ def test_both_relations(relation):
 
 
 def test_a_constant_learner_says_nothing():
-    found = trace(AlwaysOne(3), 3, 4, Privacy(1.0, 0.0), trials=1000)
+    seen = []
+    watch = lambda done, total, what: seen.append((done, total))  # noqa: E731
+    found = trace(AlwaysOne(3), 3, 4, Privacy(1.0, 0.0), trials=1000, watch=watch)
+    assert seen[0][0] == 0 and seen[-1][0] == seen[-1][1] == 2000, "progress ends at its total"
     assert found.epsilon_found == 0.0 and found.verdict.startswith("vacuous")
 
 
+@pytest.mark.optimized
 def test_the_same_answers_whatever_the_batch():
     database = TiedRows(Independent(KLN(BITS), 5, "zcdp"), 5, 4, 0)
     plan = database.learner.plan(Privacy(3.0, 1e-6), Accuracy(0.1, 0.1), 4)
@@ -212,9 +216,3 @@ def test_what_cannot_be_traced(arguments, message):
     given = {"learner": KLN(BITS), "k": 2, "rows": 4, "privacy": Privacy(1.0, 0.0)} | arguments
     with pytest.raises(InputError, match=message):
         trace(**given)
-
-
-def test_progress_ends_at_its_total():
-    seen = []
-    trace(KLN(BITS), 2, 4, Privacy(1.0, 0.0), trials=1000, watch=lambda done, total, what: seen.append((done, total)))
-    assert seen[0][0] == 0 and seen[-1][0] == seen[-1][1] == 2000

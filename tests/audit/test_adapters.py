@@ -106,6 +106,7 @@ def test_the_same_outcomes_in_chunks_of_any_size(monkeypatch):
     assert reports[0] == reports[1] == reports[2]
 
 
+@pytest.mark.slow
 def test_an_audit_costs_little_more_than_its_calls():
     """At most 3 times a bare loop of as many calls as there are trials on both sides, training and fresh ones.
 

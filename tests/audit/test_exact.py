@@ -27,10 +27,10 @@ from tests.oracles.pld import pld_of_pmfs
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 CLAIMS = [(name, relation) for name in evidence.mechanism_names() for relation in evidence.relations(name)]
 mechanism_target = functools.cache(evidence.mechanism_target)  # a target compiles its program once
-BUDGETS = [(1.0, 1e-6), (0.1, 1e-6), (4.0, 0.3)]
+BUDGETS = [(0.1, 1e-6), (4.0, 0.3)]
 
 
-@pytest.mark.parametrize(("epsilon", "leak"), [(1.0, 0.36303), (0.5, 0.21953), (0.1, 1.418e-4)])
+@pytest.mark.parametrize(("epsilon", "leak"), [(1.0, 0.36303), (0.1, 1.418e-4)])
 def test_a_dist_as_printed_breaks_its_claim(epsilon, leak):
     report = audit.exact(mechanism_target("stability", calibration="printed"), Privacy(epsilon, 1e-6))
     assert report.violated and report.verdict == "VIOLATED"
@@ -68,12 +68,13 @@ def test_no_mechanism_exceeds_its_claim(name, relation):
         assert report.claim.neighboring is relation and report.claim.epsilon == epsilon
 
 
-WIDE = [1e-6, 1e-3, 1.0, 20.0, 50.0]
+WIDE = [1e-6, 1.0, 50.0]
 APPROXIMATE = ["stability", "choosing", "stability_histogram", "gaussian_mechanism"]
 SHARP = ["laplace_mechanism", "discrete_laplace_mechanism", "above_threshold", "sparse_vector", *APPROXIMATE]
 
 
-LONG = {("above_threshold", REPLACE), ("sparse_vector", REPLACE)}  # half of the time
+# most of the time, and what the others have under this relation too
+LONG = {("above_threshold", REPLACE), ("sparse_vector", REPLACE), *((name, ADD) for name in APPROXIMATE)}
 
 
 @pytest.mark.parametrize(
@@ -104,9 +105,8 @@ OTHERS = [target for target in evidence.mechanism_configurations() if "," in tar
 
 @pytest.mark.parametrize("target", OTHERS, ids=lambda target: f"{target.name}, {target.universes()[0].relation.value}")
 def test_other_arguments(target):
-    for epsilon, delta in BUDGETS:
-        report = audit.exact(target, Privacy(epsilon, delta))
-        assert not report.violated, str(report)
+    report = audit.exact(target, Privacy(1.0, 0.01))
+    assert not report.violated, str(report)
 
 
 def test_the_gaussian_mechanism_attains_its_claim():

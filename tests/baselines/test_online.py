@@ -33,8 +33,14 @@ LARGE = {
 COUNT = jax.jit(jax.vmap(lambda machine, x, y: run_automaton(machine, x, y).mistakes, (None, 0, 0)))
 
 
-@pytest.mark.parametrize("conservative", [True, False])
-@pytest.mark.parametrize("matrix", SMALL.values(), ids=SMALL)
+@pytest.mark.parametrize(
+    ("matrix", "conservative"),
+    [
+        pytest.param(SMALL[name], kind, marks=() if kind or name in ("intervals", "random") else pytest.mark.slow)
+        for name in SMALL
+        for kind in (True, False)
+    ],
+)
 def test_mistakes_on_every_realizable_sequence(matrix, conservative):
     dimension = littlestone_dimension(matrix).value
     machine = standard_optimal_algorithm(matrix, conservative)

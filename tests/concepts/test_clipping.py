@@ -50,7 +50,7 @@ def test_a_trimmed_polygon_has_the_same_labels(d):
     rng, dropped = np.random.default_rng(1), 0
     concepts, scale = ConvexPolygons(d, 6), d / D
     x = concepts.domain.encode([tuple(int(c * scale) for c in row) for row in GRID.tolist()])
-    for _ in range(12):
+    for _ in range(5):
         lines = lines_at_random(rng, 6)
         words = concepts.of_lines(list(map(tuple, lines[:, :2])), list(lines[:, 2] * scale))
         whole = Hypothesis.of(jnp.asarray(words)[None])
@@ -62,7 +62,7 @@ def test_a_trimmed_polygon_has_the_same_labels(d):
         if d == D:
             assert area_error(concepts, small, whole) < 1e-9
         assert concepts.trimmed(small).concept.shape == small.concept.shape
-    assert dropped > 12
+    assert dropped >= 5
 
 
 def test_a_trimmed_union_has_the_same_labels():

@@ -238,7 +238,7 @@ def test_products_round_down():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("dimension", [1, 33, 64])
+@pytest.mark.parametrize("dimension", [1, 33, pytest.param(64, marks=pytest.mark.slow)])
 def test_coordinates_are_independent(dimension, key, stats):
     shares = np.linspace(0.0, 0.999, dimension)
     law, count = ProductCube.of(shares), 4000

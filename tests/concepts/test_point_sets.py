@@ -38,7 +38,9 @@ def by_buckets(generator, count, slots, hash_bits, bits, hashes, size):
     )
 
 
-@pytest.mark.parametrize(("ones", "bits"), [(1, 1), (3, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize(
+    ("ones", "bits"), [(2, 3), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, 1), (3, 1), (1, 2)))]
+)
 def test_predictions_and_errors_against_lists(ones, bits):
     generator, size = np.random.default_rng(ones + 10 * bits), 200
     concepts = PointSets(Domain(size), ones, bits)

@@ -24,7 +24,7 @@ def predicted(concepts, words, x):
     return np.asarray(program(concepts)(words, x))
 
 
-@pytest.mark.parametrize("d", [1, 7, 2**10, 2**30])
+@pytest.mark.parametrize("d", [7, 2**30, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 2**10))])
 def test_lines_are_what_they_say(d):
     """Against Fractions, on random points and near the lines: no point farther than the lattice is fine errs."""
     generator = np.random.default_rng(d)
@@ -32,7 +32,7 @@ def test_lines_are_what_they_say(d):
     grid = concepts.family.grid
     rounding = Fraction(d, 2**50 if grid.words == 1 else 2 ** (grid.bits - 2))
     x = generator.integers(0, d + 1, (400, 2)).astype(np.uint32)
-    for _ in range(20):
+    for _ in range(8):
         normals = generator.normal(size=(3, 2)).round(3).tolist()
         offsets = [float(np.dot(normal, x[i].astype(float))) + 0.25 for i, normal in enumerate(normals)]
         found = predicted(concepts, concepts.of_lines(normals, offsets)[None], x)[:, 0]
@@ -56,7 +56,7 @@ def test_words_and_cuts_are_inverse(d, each):
     np.testing.assert_array_equal(again, words)
 
 
-@pytest.mark.parametrize("edges", [3, 4, 12])
+@pytest.mark.parametrize("edges", [12, *(pytest.param(one, marks=pytest.mark.slow) for one in (3, 4))])
 def test_random_polygons_have_the_area_that_they_should(edges):
     concepts, law = ConvexPolygons(2**16, edges), UniformPlane(2**16)
     words = concepts.targets(8, seed=edges)

@@ -9,6 +9,7 @@ from dpjax.concepts import Cube, Hypothesis, ProductCube, Stumps, UniformCube
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.task import Task
+from tests.trials import jit_error
 
 
 def all_of(concepts):
@@ -22,11 +23,11 @@ def labels_of(dimension, elements):
     return np.concatenate([literals, np.ones((len(bits), 1), bool), np.zeros((len(bits), 1), bool)], axis=1)
 
 
-@pytest.mark.parametrize("dimension", [1, 3, 32, 33, 70])
+@pytest.mark.parametrize("dimension", [33, 70, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 3, 32))])
 def test_labels(dimension):
     concepts, generator = Stumps(dimension), np.random.default_rng(0)
     elements = [int.from_bytes(generator.bytes(12), "big") % 2**dimension for _ in range(40)]
-    found = concepts.predict(all_of(concepts), jnp.asarray(Cube(dimension).encode(elements)))
+    found = jax.jit(concepts.predict)(all_of(concepts), jnp.asarray(Cube(dimension).encode(elements)))
     assert concepts.size == 2 * dimension + 2
     np.testing.assert_array_equal(found, labels_of(dimension, elements))
 
@@ -54,7 +55,7 @@ def test_errors_are_exact_masses(law):
     for number in range(concepts.size):
         one = Hypothesis.of(jnp.asarray(wide.encode([number] * concepts.size)))
         expected = chance @ (labels != labels[:, [number]])
-        np.testing.assert_allclose(task.error(every, one), expected, atol=1e-7)
+        np.testing.assert_allclose(jit_error(task, every, one), expected, atol=1e-7)
 
 
 def test_sentences_and_targets():

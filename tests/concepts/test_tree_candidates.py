@@ -85,7 +85,7 @@ def gaps(quantiles, nodes):
 @pytest.mark.parametrize(
     ("kind", "seen"),
     [
-        (lambda: every_tree(range(5)), {(1, 2), (1, 4)}),
+        pytest.param(lambda: every_tree(range(5)), {(1, 2), (1, 4)}, marks=pytest.mark.slow),
         (lambda: LARGER, {(1, 4), (2, 4)}),
         pytest.param(lambda: every_tree([5]), {(1, 2), (2, 2), (2, 4)}, marks=pytest.mark.slow),
     ],

@@ -141,7 +141,11 @@ def enumerated(tree, nodes, labels, mask):
 
 @pytest.mark.parametrize(
     "parent",
-    [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 1, 3, 3, 0, 6], [0, 0, 0, 1, 1, 2, 2, 2], [0, 0, 0, 1, 2, 3, 3, 4]],
+    [
+        [0, 0, 1, 1, 2, 2, 3, 3],
+        [0, 0, 0, 1, 2, 3, 3, 4],
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ([0, 0, 1, 1, 3, 3, 0, 6], [0, 0, 0, 1, 1, 2, 2, 2])),
+    ],
     ids=str,
 )
 def test_every_sample_of_a_small_tree(parent):

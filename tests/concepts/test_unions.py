@@ -149,7 +149,7 @@ def test_a_union_of_one_is_a_convex_polygon_of_three():
     assert predicted(concepts, both, np.zeros((0, 2), np.uint32)).shape == (0, 3)
 
 
-@pytest.mark.parametrize("triangles", [1, 2, 7, 12])
+@pytest.mark.parametrize("triangles", [2, 12, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 7))])
 def test_random_targets_have_the_area_that_they_should(triangles):
     concepts, law = Unions(2**16, triangles), UniformPlane(2**16)
     words = concepts.targets(6, seed=triangles)

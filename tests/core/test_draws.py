@@ -68,7 +68,7 @@ def derived(key, weights):
 
 
 PROGRAMS = [draw, each, grid, scanned, branch, branches, loop, loops, mapped, kept, derived]
-LONG = each, scanned, branch, loop, mapped  # parts of which are in the others
+LONG = each, scanned, branch, branches, loop, mapped  # parts of which are in the others
 SHORT = [pytest.param(run, marks=pytest.mark.slow) if run in LONG else run for run in PROGRAMS]
 
 

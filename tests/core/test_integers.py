@@ -28,7 +28,7 @@ def host(value):
     return integers.on_host(np.asarray(integers.encoded(value))).tolist()
 
 
-@pytest.mark.parametrize("words", [1, 2, 4])
+@pytest.mark.parametrize("words", [1, 4, pytest.param(2, marks=pytest.mark.slow)])
 def test_operations_are_those_of_python(words):
     left, right = hard(words, 400, 1), hard(words, 400, 2)
     unsigned = [abs(v) % 2**63 if words == 1 else v % 2**64 for v in hard(2, 400, 3)]

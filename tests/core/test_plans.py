@@ -258,6 +258,7 @@ LEARNERS = {
 
 
 # the conformance suite has the other learners
+@pytest.mark.optimized
 @pytest.mark.parametrize("name", ["points", pytest.param("parities", marks=pytest.mark.slow)])
 def test_stacked_plans_run_as_single_ones_bit_for_bit(name):
     learner = LEARNERS[name]

@@ -37,6 +37,7 @@ def assert_bits_of_jax_random(key, shape, draw):
     np.testing.assert_array_equal(join(high, low), expected)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_words_are_the_bits_of_jax_random(key, shape):
     assert_bits_of_jax_random(key, shape, words)
@@ -100,6 +101,7 @@ def test_nothing_leans_on_the_promotion_of_ranks_or_types(key):
     assert all(draw.shape == (2, 3) and draw.dtype == jnp.int32 for draw in matrix)
 
 
+@pytest.mark.optimized
 def test_the_leading_axis_is_prefix_stable(key):
     draw = jax.jit(draws_of_everything, static_argnums=1)
     long = draw(key, 150)
@@ -123,8 +125,11 @@ def test_prefix_stability_with_trailing_axes_and_in_float64(key):
                 np.testing.assert_array_equal(short, whole[:20])
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("name", SAMPLERS)
-@pytest.mark.parametrize("trailing", [(2,), (3,), (5,), (3, 3)], ids=str)
+@pytest.mark.parametrize(
+    "trailing", [(3,), (5,), *(pytest.param(one, marks=pytest.mark.slow) for one in ((2,), (3, 3)))], ids=str
+)
 def test_no_bit_depends_on_how_many_rows_there_are(name, trailing):
     """Against one long row, at lengths of which some compilers write out or vectorize a part."""
     draw = jax.jit(getattr(random, name), static_argnums=1)
@@ -136,6 +141,7 @@ def test_no_bit_depends_on_how_many_rows_there_are(name, trailing):
             np.testing.assert_array_equal(np.asarray(draw(key, (count, *trailing))).reshape(-1), row[:size])
 
 
+@pytest.mark.optimized
 def test_64_bit_types_change_no_bit(key):
     compiled = []
     for wide in (False, True):
@@ -479,7 +485,7 @@ BOUNDS.append(2**128 - 1)
 randint_below = jax.jit(random.randint_below, static_argnums=2)
 
 
-@pytest.mark.parametrize("limbs", [1, 2, 3, 4])
+@pytest.mark.parametrize("limbs", [1, 4, *(pytest.param(one, marks=pytest.mark.slow) for one in (2, 3))])
 def test_randint_is_the_top_of_word_times_bound(key, limbs):
     bounds = [b for b in BOUNDS if b < 2 ** (32 * limbs)]
     pairs = (limbs + 3) // 2

@@ -107,6 +107,7 @@ def test_dtypes_do_not_depend_on_the_mode(x64):
         assert int(jnp.min(found[1])) == 1
 
 
+@pytest.mark.optimized
 def test_a_slow_lane_does_not_hold_the_others():
     lanes, slow, matrix = 512, 60, jnp.eye(48) * 0.5
 

@@ -23,7 +23,7 @@ def check(found, value, matrix):
 @pytest.mark.parametrize(("family", "maps"), FAMILIES)
 def test_psi_littlestone_dimensions(family, maps):
     generator = np.random.default_rng(1)
-    for _ in range(1000):
+    for _ in range(250):
         matrix = random_class(generator, 12, 5, 4 if maps is naive.all_maps else 6)
         found = dimensions.psi_littlestone_dimension(matrix, family)
         check(found, naive.littlestone(matrix, maps), matrix)

@@ -92,9 +92,14 @@ def large(labels):
         dimensions.vc_dimension,
         dimensions.threshold_dimension,
         dimensions.star_number,
-        dimensions.teaching_dimension,
-        dimensions.recursive_teaching_dimension,
-        dimensions.randomized_littlestone_dimension,
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (
+                dimensions.teaching_dimension,
+                dimensions.recursive_teaching_dimension,
+                dimensions.randomized_littlestone_dimension,
+            )
+        ),
     ],
 )
 def test_a_time_limit_leaves_proved_bounds(dimension):

@@ -19,6 +19,8 @@ from dpjax.concepts import Domain
 from dpjax.concepts import distributions as make
 from dpjax.core import keys, random
 
+pytestmark = pytest.mark.optimized  # bits that are stored
+
 HERE = Path(__file__).parent
 
 

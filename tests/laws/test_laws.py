@@ -55,6 +55,7 @@ def log_probs(law):
     return law.log_probs()
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("nats", [40, 200])
 def test_the_sampler_realises_the_law(nats, dtype):
@@ -87,6 +88,7 @@ def proposals(log_weights, null, high, low):
     return jax.vmap(Bounds.of(log_weights, None, null).propose)(high, low)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 33, 1000, LARGE])
 def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
@@ -121,7 +123,14 @@ def leaves(levels, index, columns):
 
 
 @pytest.mark.parametrize(
-    ("size", "null"), [(1, False), (7, False), (9, True), (64, False), (72, True), (150, True), (3000, False)]
+    ("size", "null"),
+    [
+        (7, False),
+        (9, True),
+        (150, True),
+        (3000, False),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, False), (64, False), (72, True))),
+    ],
 )
 def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
     """At every boundary of the cumulated units, one target on either side: no unit is lost or counted twice."""
@@ -168,6 +177,7 @@ def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
     assert all(cell is None or cell == i for cell, i in zip(indices, index.tolist(), strict=True))
 
 
+@pytest.mark.optimized
 def test_the_fast_power_is_as_close_as_the_bounds_need():
     """Relative error 1.2e-4 and half a unit, over a fine grid and the corners."""
     grid = np.concatenate(
@@ -228,13 +238,14 @@ def test_frequencies_of_a_large_law(key, stats):
     stats.chi_square(np.bincount(groups, seen, 13), np.bincount(groups, law, 13))
 
 
+@pytest.mark.optimized
 @pytest.mark.statistical
 def test_the_race_draws_what_lies_far_below_at_its_rate(key):
-    """65536 candidates at -20 beside one at 0 win 1.35e-4 of the races; exponentials with a spacing of 2**-24 near 0
-    let them win fifteen times as often. More than 8 of 8000 have a probability of 2e-6."""
-    law = make([0.0, *[-20.0] * 65536], np.float32)
+    """65536 candidates at -25 beside one at 0 win 9e-7 of the races; exponentials with a spacing of 2**-24 near 0
+    let them win one in 500. More than one of 2000 has a probability of 2e-6."""
+    law = make([0.0, *[-25.0] * 65536], np.float32)
     race = jax.jit(lambda keys: jax.lax.map(law.sample_race, keys))
-    assert np.count_nonzero(race(jax.random.split(key, 8000))) <= 8
+    assert np.count_nonzero(race(jax.random.split(key, 2000))) <= 1
 
 
 @pytest.mark.parametrize("method", ["sample", "sample_race"])
@@ -265,6 +276,7 @@ def test_the_no_answer_cell_is_sampled_as_minus_one(key, stats, method):
     np.testing.assert_allclose(np.exp(log_probs(law)), exact(np.float32([0.0, -1.0, 0.3])), rtol=1e-12)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("failure", [1e-10, 1e-12, 1e-15])
 def test_a_rare_failure_keeps_its_probability(failure, dtype):
@@ -300,6 +312,7 @@ def test_laws_are_pytrees_for_vmap_and_jit(key):
     assert again.no_answer and again.log_weights is rows
 
 
+@pytest.mark.optimized
 def test_sampling_needs_no_64_bit_types_and_gives_the_same(key):
     weights = jnp.asarray(spreads(30, 200)["uniform"], jnp.float32)
     seen = []
@@ -441,6 +454,7 @@ def cases(short, *values):
 SIZES = [5, 63, 1, 8, 64, 65, 200, 1024, 1500]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(("size", "no_answer"), cases([(63, True)], SIZES, [False, True]))
 def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
     """The same key names the same candidate under any padding, in programs of every width and depth."""
@@ -456,6 +470,7 @@ def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
         np.testing.assert_array_equal(other, drawn[0])
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("size", [5, pytest.param(100, marks=pytest.mark.slow), 300])
 def test_a_draw_does_not_depend_on_the_batch(size):
     rows = (np.random.default_rng(size).random((60, size)) * 9).astype(np.float32)
@@ -468,6 +483,7 @@ def test_a_draw_does_not_depend_on_the_batch(size):
 NARROW, WIDE = [(np.float32, size) for size in (3, 100, 1024)], [(np.float64, size) for size in (64, 300)]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(("dtype", "size"), cases(NARROW + WIDE, [np.float32, np.float64], [3, 64, 100, 300, 1024]))
 def test_one_nan_anywhere_is_seen_in_a_batch(size, dtype):
     """XLA's vectorized maximum skips some."""

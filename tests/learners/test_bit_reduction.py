@@ -67,7 +67,7 @@ def test_the_answer_is_that_of_a_loop_over_bits(concepts):
 
     task, keys = Task(concepts, distributions.uniform(concepts.domain)), jax.random.split(jax.random.key(7), 64)
     expected, answers = [], []
-    for capacity, run, into in ((150, loop, expected), (150, learner.learn, answers), (700, learner.learn, answers)):
+    for capacity, run, into in ((150, loop, expected), (700, learner.learn, answers)):
         sample, _ = jit_draw(task, jax.random.key(1), 150, 1, capacity)
         given = (plan,) if run == learner.learn else ()
         into.append(jax.jit(jax.vmap(lambda key, run=run, rest=(sample, *given): run(key, *rest)))(keys))
@@ -222,7 +222,13 @@ def third_spends(concepts):
 
 
 @pytest.mark.parametrize(
-    ("binary", "violated"), [(first_spends, True), (second_spends, True), (third_spends, True), (KLN, False)]
+    ("binary", "violated"),
+    [
+        pytest.param(first_spends, True, marks=pytest.mark.slow),
+        (second_spends, True),
+        (third_spends, True),
+        (KLN, False),
+    ],
 )
 def test_an_exact_audit_reaches_every_bit(binary, violated):
     """Also on samples of fewer rows than bits."""
@@ -253,10 +259,9 @@ def test_hard_neighbors_differ_in_a_row_of_each_bit(weights, hard):
     assert max(pair.first.capacity for pair in pairs) == max(24, hard)
 
 
+@pytest.mark.slow  # tests/conformance/test_utility.py has a short one
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("bits", "trials"), [(2, 256), *(pytest.param(bits, 2000, marks=pytest.mark.slow) for bits in (2, 4, 6))]
-)
+@pytest.mark.parametrize(("bits", "trials"), [(2, 2000), (4, 2000), (6, 2000)])
 def test_success_at_the_sample_size(bits, trials, stats):
     """4, 16 and 64 labels; a single wrong bit misses alpha."""
     task = hard_bits(bits, 0.1)

@@ -1,5 +1,6 @@
 """Blocks of rows: proportions, disjointness, sizes."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -30,7 +31,8 @@ def test_blocks_are_the_rows_that_the_pattern_names(weights, n):
     blocks, capacity = Blocks.of(weights), 131
     x = jnp.arange(capacity, dtype=jnp.uint32)[:, None]
     mask = jnp.arange(capacity) < n
-    parts = [blocks.take(dp.Sample(x, mask[:, None], mask), i) for i in range(len(weights))]
+    take = jax.jit(blocks.take, static_argnums=1)
+    parts = [take(dp.Sample(x, mask[:, None], mask), i) for i in range(len(weights))]
     rows = [np.asarray(part.x[:, 0])[np.asarray(part.mask)] for part in parts]
     assert sorted(np.concatenate(rows).tolist()) == list(range(n))
     for i, own in enumerate(rows):

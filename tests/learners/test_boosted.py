@@ -48,9 +48,10 @@ def trials_of(learner, task, privacy, accuracy, trials, seed=0):
     return n, plan, np.array([[float(part) for part in run] for run in runs])
 
 
+@pytest.mark.slow  # tests/conformance/test_utility.py has a short one
 @pytest.mark.statistical
-@pytest.mark.parametrize("trials", [10, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("gamma", "most"), [(0.25, 80_000), pytest.param(1 / 6, 168_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("trials", [200])
+@pytest.mark.parametrize(("gamma", "most"), [(0.25, 80_000), (1 / 6, 168_000)])
 def test_a_weak_learner_is_boosted_within_the_budget(gamma, most, trials):
     """Error 1/4 (and 1/3) to 1/10 on the hardest distribution of 32 points, at epsilon = 1."""
     learner, privacy = Boosted(KLN(SMALL), gamma), Privacy(1.0)

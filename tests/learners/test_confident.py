@@ -20,8 +20,9 @@ LINE = Thresholds(Domain(2**20))
 ACCURACY = Accuracy(0.1, 0.05)
 
 
+@pytest.mark.slow  # tests/conformance/test_utility.py has a short one
 @pytest.mark.statistical
-@pytest.mark.parametrize("ratio", [pytest.param(0.25, marks=pytest.mark.slow), 0.5])
+@pytest.mark.parametrize("ratio", [0.25, 0.5])
 def test_it_succeeds_at_its_sample_size(ratio, stats):
     learner, privacy, trials = Confident(KLN(LINE), ratio=ratio), Privacy(2.0), 256
     n = learner.sample_size(privacy, ACCURACY)
@@ -64,8 +65,8 @@ def test_every_row_is_in_one_block_or_behind_them(key):
         assert found.concept.tolist() == [[0, t]]
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 30])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("n", [0, 1, 30])
+@pytest.mark.parametrize("epsilon", [1e-3, 1e4])
 def test_any_number_of_rows(n, epsilon, key):
     learner = Confident(KLN(LINE), blocks=4)
     sample = database(LINE.domain, range(n), [i % 2 for i in range(n)], 32)

@@ -42,7 +42,12 @@ def strict():
 
 
 @pytest.mark.parametrize(
-    ("kind", "budget"), [(Conjunctions, BUDGETS[0]), (Conjunctions, BUDGETS[1]), (Disjunctions, BUDGETS[2])]
+    ("kind", "budget"),
+    [
+        (Conjunctions, BUDGETS[0]),
+        (Disjunctions, BUDGETS[2]),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((Conjunctions, BUDGETS[1]),)),
+    ],
 )
 def test_every_sample_of_three_rows(kind, budget):
     """d = 1, two rounds, every outcome of every sample and of every neighbor: what `learn` returns."""

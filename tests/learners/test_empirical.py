@@ -146,7 +146,7 @@ def test_sample_size_is_that_of_the_distribution():
     ],
     ids=lambda one: f"{type(one.learner).__name__}-{getattr(one.learner, 'composition', '')}",
 )
-@pytest.mark.parametrize("alpha", [0.1, 0.3])
+@pytest.mark.parametrize("alpha", [0.1, pytest.param(0.3, marks=pytest.mark.slow)])
 def test_a_sweep_of_epsilon_has_at_most_four_programs(learner, alpha):
     run = jax.jit(chex.assert_max_traces(learner.learn, n=4))
     sample = database(LINE.domain, [1, 2, 3], np.ones((3, learner.k)), 8)

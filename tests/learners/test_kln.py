@@ -92,6 +92,7 @@ def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilo
     np.testing.assert_allclose(got, simple, rtol=0, atol=1e-12)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
 def test_float32_changes_the_law_by_rounding_only(concepts):
     learner = KLN(concepts)

@@ -319,7 +319,7 @@ def test_given_sizes_are_the_buffers_and_planned_ones_fit_in_them():
         assert plan.most_subsamples == bucket(m) and plan.most_rows == 6 + theory.SPARE >= rows
 
 
-@pytest.mark.parametrize("d", [1, 3, 33, 128])
+@pytest.mark.parametrize("d", [3, 128])
 def test_a_sweep_of_epsilon_has_at_most_four_programs(d):
     learner = ParityLearner(Parities(d))
     run = jax.jit(chex.assert_max_traces(learner.learn, n=4))

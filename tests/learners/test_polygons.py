@@ -135,11 +135,11 @@ def test_buffer_batch_and_64_bit_types_change_nothing(key):
     assert all(np.array_equal(found[0], other) for other in found) and not np.array_equal(batch[0], batch[1])
 
 
-@pytest.mark.parametrize("n", [0, 1, 100])
+@pytest.mark.parametrize("n", [0, 100])
 def test_every_database_has_an_answer(n, key):
     rows = sample(n, 100)
     for same in (rows, Sample(np.full_like(rows.x, 7), rows.y, rows.mask)):
-        for epsilon, delta in ((1.0, 1e-6), (1e-9, 0.0), (1e6, 1e-12)):
+        for epsilon, delta in ((1e-9, 0.0), (1e6, 1e-12)):
             found = learned(LEARNER)(key, same, LEARNER.plan(Privacy(epsilon, delta), ACCURACY))
             assert found.concept.shape == (1, 5 * 14) and found.concept.dtype == jnp.uint32
             assert predicted(LEARNER)(found, same.x).shape == (100, 1)
@@ -214,7 +214,9 @@ def test_success_at_the_size_of_the_theorem_where_it_is_hardest(stats):
     assert good(n // 5) < 20
 
 
-@pytest.mark.parametrize("relation", list(Neighboring))
+@pytest.mark.parametrize(
+    "relation", [Neighboring.REPLACE_ONE, pytest.param(Neighboring.ADD_OR_REMOVE_ONE, marks=pytest.mark.slow)]
+)
 def test_without_k_the_plan_is_the_measured_one_and_no_theorem_is_claimed(relation):
     measured, proved = (PolygonLearner(CONCEPTS, k=k, neighboring=relation) for k in (None, 4))
     plan, other = measured.plan(BUDGET, ACCURACY), proved.plan(BUDGET, ACCURACY)

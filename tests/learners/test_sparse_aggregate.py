@@ -58,12 +58,15 @@ def rows_of(n, capacity, seed=1):
     return Task(CLASS, distributions.uniform(CLASS.domain), [4]).draw(jax.random.key(seed), n, 1, capacity)[0]
 
 
-@pytest.mark.parametrize(("n", "m", "capacity"), [(100, 7, 128), (6, 7, 6), (0, 3, 1), (64, 1, 64)])
+@pytest.mark.parametrize(
+    ("n", "m", "capacity"),
+    [(100, 7, 128), (0, 3, 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((6, 7, 6), (64, 1, 64)))],
+)
 def test_every_row_is_in_one_batch_and_part(n, m, capacity):
     learner = SparseAggregate(GloballyStable(CLASS), m)
     plan = learner.plan(BUDGET, GOAL)
     sample = rows_of(n, capacity)
-    counts = np.asarray(learner.counts(sample, plan))
+    counts = np.asarray(jax.jit(learner.counts)(sample, plan))
     assert counts.shape == (plan.most, len(plan.lists.ends), 6, 2) and counts.sum() == n
     of_batch = counts.sum((1, 2, 3))
     assert of_batch[:m].tolist() == [len(range(b, n, m)) for b in range(m)] and not of_batch[m:].any()
@@ -85,6 +88,7 @@ def test_a_row_changes_one_batch():
     assert np.flatnonzero((before != after).any((1, 2, 3))).tolist() == [13 % 5]
 
 
+@pytest.mark.optimized
 def test_the_capacity_and_the_buffer_change_no_answer():
     learner = SparseAggregate(Irreducibility(CLASS, 1), 6)
     plan = learner.plan(dp.Privacy(20.0, 0.1), GOAL)
@@ -173,11 +177,16 @@ def test_wrong_inputs():
 @pytest.mark.parametrize(
     ("kind", "matrix", "trials"),
     [
-        (GloballyStable, families.points(8), 200),
-        (Irreducibility, families.points(12), 200),
-        (Irreducibility, families.points(5, 2), 200),
-        (GloballyStable, families.thresholds(6), 40),
-        pytest.param(GloballyStable, families.thresholds(6), 200, marks=pytest.mark.slow),
+        (GloballyStable, families.points(8), 100),
+        *(
+            pytest.param(*case, 200, marks=pytest.mark.slow)
+            for case in (
+                (GloballyStable, families.points(8)),
+                (Irreducibility, families.points(12)),
+                (Irreducibility, families.points(5, 2)),
+                (GloballyStable, families.thresholds(6)),
+            )
+        ),
     ],
 )
 def test_success_at_the_theorems_size(kind, matrix, trials):

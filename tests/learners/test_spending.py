@@ -64,7 +64,7 @@ def budgets(count):
     return [(float(e), float(d)) for e, d in drawn] + [(e, d) for e in (1e-3, 20.0) for d in (1e-12, 1e-2)]
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in CASES]
 )

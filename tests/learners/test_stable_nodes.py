@@ -10,7 +10,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import StableNodes, StablePoints, database
 from dpjax.theory.points import stable_points
-from tests.trials import successes
+from tests.trials import jit_learn, jit_predict, successes
 
 TREE = tree_generators.recursive(40, 5, 0.6)  # improper nodes, too
 REPLACED, ADDED = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
@@ -51,9 +51,10 @@ def test_on_a_star_it_is_the_learner_of_points():
     nodes, points = StableNodes(star), StablePoints(Points(Domain(7)))
     sample = database(star.domain, rows, np.array(rows)[:, None] == [0, 2])
     loud = [one.plan(Privacy(1e4, 1e-12), Accuracy(0.1, 0.1)) for one in (nodes, points)]
-    found = nodes.learn(jax.random.key(0), sample, loud[0])
-    other = points.learn(jax.random.key(0), sample, loud[1])
-    labels = nodes.predict(found, sample.x), points.predict(other, sample.x)
+    found, other = (
+        jit_learn(one, jax.random.key(0), sample, plan) for one, plan in zip((nodes, points), loud, strict=True)
+    )
+    labels = jit_predict(nodes, found, sample.x), jit_predict(points, other, sample.x)
     np.testing.assert_array_equal(labels[0], labels[1])
     numbers = Privacy(1.0, 1e-6), Accuracy(0.2, 0.1)
     assert nodes.sample_size(*numbers) == points.sample_size(*numbers) == 197
@@ -68,8 +69,9 @@ def test_the_whole_budget_is_spent_and_no_more(relation):
         assert 0.999999 * epsilon < whole.epsilon <= epsilon and 0.999999 * delta < whole.delta <= delta
 
 
+@pytest.mark.slow  # tests/conformance/test_utility.py has a short one
 @pytest.mark.statistical
-@pytest.mark.parametrize("trials", [200, pytest.param(2000, marks=pytest.mark.slow)], ids=["short", "long"])
+@pytest.mark.parametrize("trials", [200, 2000], ids=["short", "long"])
 def test_it_pays_for_the_height_whatever_k_is(trials, stats):
     """64 concepts of a chain of eight nodes, each a little above alpha / 8; the rest of the mass is at a leaf."""
     tree = Tree.of_parents([0, 0, 1, 2, 3, 4, 5, 6, 7, 0])

@@ -107,7 +107,10 @@ def test_the_sample_size_is_the_least_by_a_sum_of_its_own():
     assert fails(found) <= beta < fails(found - 1)
 
 
-@pytest.mark.parametrize("arguments", [(0.5, 0.9, 0.5, 0.5), (1e4, 1e-6, 0.3, 0.1), (1e-4, 1e-12, 0.5, 0.3)])
+@pytest.mark.parametrize(
+    "arguments",
+    [(0.5, 0.9, 0.5, 0.5), (1e4, 1e-6, 0.3, 0.1), pytest.param((1e-4, 1e-12, 0.5, 0.3), marks=pytest.mark.slow)],
+)
 def test_sample_sizes_at_the_ends(arguments):
     assert theory.stable_points(*arguments, REPLACED) >= 1
 

@@ -182,7 +182,7 @@ def test_rows_that_the_theorem_needs():
     assert triangles.theorem(plan, ACCURACY) < planned.theorem(plan, ACCURACY) <= planned.sample_size(BUDGET, ACCURACY)
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0, 100.0])
+@pytest.mark.parametrize("epsilon", [1.0, *(pytest.param(e, marks=pytest.mark.slow) for e in (0.3, 8.0, 100.0))])
 def test_from_the_theorems_rows_on_its_plan_runs(epsilon):
     """For fewer rows the rounds are fewer and islands are removed; the theorem's are those of a plan without n."""
     learner, budget = UnionLearner(STARS, family=Complete(D)), Privacy(epsilon, 1e-6)

@@ -1,6 +1,7 @@
 """ImproperVC1 by rows: the exact sample size, its events, what one row can change, and success where it is hardest."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -155,14 +156,22 @@ def test_one_row_changes_one_depth(name):
         np.testing.assert_array_equal(wide.decode(np.asarray(one)), place)
 
 
-@pytest.mark.parametrize("ranks", [(0, 0), (-5, 2**31 - 1), (2**31 - 1, -1), (1, 2**30)])
+@partial(jax.jit, static_argnums=0)
+def learn_often(learner, keys, sample, plan):
+    return jax.vmap(learner.learn, (0, None, None))(keys, sample, plan)
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [(-5, 2**31 - 1), (2**31 - 1, -1), *(pytest.param(one, marks=pytest.mark.slow) for one in ((0, 0), (1, 2**30)))],
+)
 def test_an_edited_plan_still_answers(ranks):
     """Whatever the ranks in the plan say, the learner is total."""
     learner = thresholds(8)
     plan = learner.plan(PRIVACY, ACCURACY)
     plan = replace(plan, high=np.int32(ranks[0]), deep=np.int32(ranks[1]))
     sample = Sample(np.full((9, 1), 5, np.uint32), np.ones((9, 1), bool), np.arange(9) < 7)
-    found = jax.jit(jax.vmap(learner.learn, (0, None, None)))(jax.random.split(jax.random.key(1), 32), sample, plan)
+    found = learn_often(learner, jax.random.split(jax.random.key(1), 32), sample, plan)
     assert set(np.asarray(found.outcome).ravel().tolist()) <= {0, -1}
 
 
@@ -177,8 +186,8 @@ def test_success_on_gapped_thresholds(stats):
     learner = thresholds(32)
     n, plan = learner.sample_size(PRIVACY, ACCURACY), learner.plan(PRIVACY, ACCURACY)
     task = gapped_thresholds(learner.concepts, 0.1)
-    stats.mostly(successes(learner, task, n, plan, 0.1, 200), 200, 0.1)
-    assert successes(learner, task, n // 2, plan, 0.1, 200, largest=n) < 20  # the problem is one
+    stats.mostly(successes(learner, task, n, plan, 0.1, 80), 80, 0.1)
+    assert successes(learner, task, n // 2, plan, 0.1, 80, largest=n) < 8  # the problem is one
 
 
 @pytest.mark.slow

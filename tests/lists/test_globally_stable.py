@@ -56,11 +56,12 @@ def predict(items, block, oracle):
 @pytest.mark.parametrize(
     ("matrix", "attempts"),
     [
-        (families.thresholds(2), 1),
         (families.points(4), 3),
         (families.thresholds(5), 2),
-        (families.points(5, 2), 1),
-        (families.intervals(3), 2),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((families.thresholds(2), 1), (families.points(5, 2), 1), (families.intervals(3), 2))
+        ),
     ],
 )
 def test_every_draw_is_that_of_a_plain_recursion(matrix, attempts):
@@ -111,9 +112,8 @@ TINY, SMALL = families.thresholds(2), families.thresholds(6)
     ("matrix", "alpha", "trials"),
     [
         (TINY, 0.1, 400),
-        (families.points(12), 0.1, 400),
-        (SMALL, 0.1, 400),
         (SMALL, 0.5, 400),
+        *(pytest.param(matrix, 0.1, 400, marks=pytest.mark.slow) for matrix in (families.points(12), SMALL)),
         *(
             pytest.param(*case, 4000, marks=pytest.mark.slow)
             for case in ((families.points(12), 0.3), (families.points(5, 2), 0.3), (SMALL, 0.3), (SMALL, 0.9))

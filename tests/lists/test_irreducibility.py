@@ -30,7 +30,9 @@ def runner(concepts, depth):
     return lists, plan, names
 
 
-@pytest.mark.parametrize("name", ["points", "two points", "random"])
+@pytest.mark.parametrize(
+    "name", ["random", *(pytest.param(one, marks=pytest.mark.slow) for one in ("points", "two points"))]
+)
 def test_leaves_are_those_of_an_optimal_tree(name):
     """They divide the set, and the largest dimension is the least possible."""
     concepts, oracle = Finite.of(CLASSES[name]), Stable(CLASSES[name])
@@ -84,7 +86,7 @@ def check(name, depth, distributions, count, rows):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("depth", [None, 1])
+@pytest.mark.parametrize("depth", [None, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_theorems_function_is_on_the_list_of_every_good_sample(depth):
     """Of six classes, 30 distributions each, 20 samples each: 3600."""
     found = [check(name, depth, 30, 20, 100_000) for name in sorted(CLASSES)]

@@ -73,7 +73,9 @@ def mp_law(leads, epsilon, ratio):
         return [float(mpmath.quad(lambda u, i=i: density(u, i), cuts)) for i in range(len(leads) + 1)]
 
 
-@pytest.mark.parametrize("leads", [[-3, 0, 5], [-30, -31, -29, -60], [4, 4, 4, 4]])
+@pytest.mark.parametrize(
+    "leads", [[-3, 0, 5], [-30, -31, -29, -60], pytest.param([4, 4, 4, 4], marks=pytest.mark.slow)]
+)
 def test_many_queries_against_high_precision(leads):
     np.testing.assert_allclose(np.exp(law(leads, 0.7)), mp_law(leads, 0.7, 2), rtol=1e-9, atol=1e-13)
     how = dict(monotonic=True, neighboring=ADD)
@@ -95,7 +97,7 @@ def test_a_thousand_equal_queries():
     assert found[-1] == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.1, marks=pytest.mark.slow), 2.0])
 def test_pure_privacy_by_enumeration(audit, epsilon):
     def any_queries(old, new):
         return np.ones(len(old), bool)

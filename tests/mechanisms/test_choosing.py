@@ -192,6 +192,7 @@ def test_vmap_is_a_loop_and_epsilon_is_traced_once():
         run(scores[0], epsilon, delta)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("capacity", [101, pytest.param(256, marks=pytest.mark.slow), 300])
 def test_the_buffer_changes_no_draw(key, capacity):
     """Also where "no answer" is as likely as the candidates."""

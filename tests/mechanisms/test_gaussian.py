@@ -79,6 +79,7 @@ def test_normal_tails_are_as_likely_as_they_should_be(audit):
         audit.assert_frequency(np.sum(drawn >= cut), drawn.size, norm.sf(cut))
 
 
+@pytest.mark.optimized
 def test_normal_is_the_same_with_and_without_64_bit_types():
     key = jax.random.key(3)
     narrow = random.normal(key, (64,))

@@ -127,6 +127,7 @@ def test_far_tails():
     np.testing.assert_allclose(sampler_probabilities(law), [1 - q / 2, q / 2], rtol=1e-5)
 
 
+@pytest.mark.optimized
 def test_masks_and_padding(audit):
     scores, nothing = np.array([7, 99, 5, 6], np.int32), np.zeros(4, bool)
     where = np.array([True, False, True, True])

@@ -98,9 +98,10 @@ def test_too_few_rows_have_no_distribution():
     assert not weights_of([], 0.5, 1, 5, capacity=4).any()
 
 
+@pytest.mark.optimized
 def test_padding_changes_nothing():
-    for correct, shrink, least, _ in drawn_cases(30):
-        found = [weights_of(correct, shrink, least, 30, capacity) for capacity in (None, 50, 64)]
+    for correct, shrink, least, _ in drawn_cases(8):
+        found = [weights_of(correct, shrink, least, 30, capacity) for capacity in (None, 64)]
         for one in found[1:]:
             assert np.array_equal(one[: len(correct)], found[0]) and not one[len(correct) :].any()
         rows = [WeightedResample(jnp.asarray(wide.encode(one)), 20).sample(jax.random.key(3)) for one in found]

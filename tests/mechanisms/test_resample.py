@@ -34,7 +34,15 @@ def test_the_capacity_and_64_bit_types_change_nothing(key):
     assert len(np.unique(draws[0])) == pytest.approx(1000 * (1 - np.exp(-0.5)), abs=40)
 
 
-@pytest.mark.parametrize("weights", [[1], [3, 0, 5], [0, 0, 2**62], [2**61, 1, 2**61], [0, 0]])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1],
+        [0, 0, 2**62],
+        [0, 0],
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ([3, 0, 5], [2**61, 1, 2**61])),
+    ],
+)
 def test_weighted_rows_follow_their_weights(weights, key, stats):
     law = WeightedResample(jnp.asarray(wide.encode(weights)), 2)
     total = sum(weights)
@@ -49,6 +57,7 @@ def test_weighted_rows_follow_their_weights(weights, key, stats):
     stats.chi_square([(drawn == pair).all(axis=1).sum() for pair in pairs], np.outer(chance, chance).reshape(-1))
 
 
+@pytest.mark.optimized
 def test_padding_does_not_change_weighted_draws(key):
     weights = np.arange(1, 1001) ** 2
     draws = []

@@ -199,6 +199,7 @@ def step(test):
     return TreeStep(test, *(np.float32(0.5) for _ in range(6)), np.int32(4), np.int32(1), 2)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(
     ("law", "epsilon"),
     [

@@ -49,7 +49,10 @@ def by_name(names, valid, epsilon, delta):
         return jnp.zeros(NAMES + 1, jnp.float64).at[place].add(mass[:-1]).at[NAMES].add(mass[-1])
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.3, 0.05), (4.0, 0.2), (1.0, 1e-12)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(1.0, 1e-6), (1.0, 1e-12), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((0.3, 0.05), (4.0, 0.2)))],
+)
 def test_twenty_thousand_neighboring_families(epsilon, delta):
     """5000 for each budget: one list is exchanged; exactly, in both directions."""
     generator = np.random.default_rng(2)

@@ -177,6 +177,7 @@ def test_total_on_every_database_in_one_trace(replays, run, key):
     assert np.asarray(run(one)(key, np.zeros((3, 1), np.uint32), np.ones(3, bool)).weights).tolist() == [2**23]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(
     ("size", "count", "replays"),
     [(13, 7, 2), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((13, 7, 0), (100, 37, 0)))],
@@ -260,7 +261,7 @@ def few(rows, name="sanitizer-mwem"):
     return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
 
 
-@pytest.mark.parametrize("budget", [MILD, SHARP, (4.0, 1e-3)])
+@pytest.mark.parametrize("budget", [MILD, pytest.param(SHARP, marks=pytest.mark.slow), (4.0, 1e-3)])
 def test_the_exact_law_keeps_the_claim(budget):
     report = audit.exact(few(3), Privacy(*budget))
     assert not report.violated and 0.5 * report.claim.epsilon < report.epsilon_found
@@ -268,7 +269,7 @@ def test_the_exact_law_keeps_the_claim(budget):
         assert report.epsilon_found > 0.7  # of 1, so that a factor of 2 is seen
 
 
-@pytest.mark.parametrize("share", [2.0, 1.5])
+@pytest.mark.parametrize("share", [1.5, pytest.param(2.0, marks=pytest.mark.slow)])
 def test_a_wrong_split_is_refuted(share):
     target = few(3)
     claim = lambda e, d: target.claim(e / share, d)  # noqa: E731

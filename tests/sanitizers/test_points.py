@@ -58,7 +58,7 @@ FAMILIES = (uniform, zipf, atoms, distinct)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("size", [2**8, 2**32, 2**64])
+@pytest.mark.parametrize("size", [2**8, pytest.param(2**32, marks=pytest.mark.slow), 2**64])
 def test_the_error_is_at_most_alpha_from_the_proved_number_on(size, stats, key):
     """`TRIALS` of each family, a fresh database each; all databases of a family in one program."""
     sanitizer, accuracy = PointCounts(Domain(size)), Accuracy(ALPHA, BETA)
@@ -119,7 +119,7 @@ def test_sizes_by_hand_and_refusals():
             wrong()
 
 
-@pytest.mark.parametrize("size", [1, 3, 2**64, *(pytest.param(size, marks=pytest.mark.slow) for size in (2, 2**32))])
+@pytest.mark.parametrize("size", [1, 2**64, *(pytest.param(size, marks=pytest.mark.slow) for size in (2, 3, 2**32))])
 def test_total_on_every_database(size, run, key):
     """No rows, one, all equal, all distinct, values beyond the domain, a buffer smaller than what is kept."""
     plan = PointCounts(Domain(size), 5, 2)
@@ -140,7 +140,10 @@ def test_total_on_every_database(size, run, key):
     assert run(plan).program._cache_size() == 2
 
 
-@pytest.mark.parametrize(("size", "error"), [(1, 0), (2, 0), (3, Fraction(7, 32))])
+@pytest.mark.parametrize(
+    ("size", "error"),
+    [(1, 0), (3, Fraction(7, 32)), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, 0),))],
+)
 def test_a_domain_of_few_values_shares_what_is_missing(size, error, run, key):
     """Two values are kept, at a huge epsilon. Of three, the rows of the third are given to all of them."""
     plan = PointCounts(Domain(size), 2, 4)
@@ -159,6 +162,7 @@ def test_the_heaviest_of_many_are_kept(run, key):
     assert points_error(made, x, np.ones(len(x), bool)) == Fraction(22, 144)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("size", [pytest.param(2**20, marks=pytest.mark.slow), 2**64])
 def test_neither_padding_nor_capacity_nor_order_nor_batch_matters(size, run, key):
     plan, n = PointCounts(Domain(size), 8, 6), 300

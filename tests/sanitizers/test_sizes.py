@@ -92,10 +92,10 @@ def test_the_default_is_the_least_proved_number(alpha, bits, kind):
 def test_structure_that_is_planned_is_the_best_that_a_person_could_set():
     accuracy = Accuracy(0.1, BETA)
     chosen = Hierarchy(32).sample_size(PRIVACY, accuracy)
-    rest = [Hierarchy(32, levels=levels, counts=0.3) for levels in range(4, 9)]
+    rest = [Hierarchy(32, levels=levels, counts=0.3) for levels in (4, 8)]
     assert chosen <= min(other.sample_size(PRIVACY, accuracy) for other in rest)
     chosen = IndependentQuantiles(32).sample_size(PRIVACY, accuracy)
-    rest = [IndependentQuantiles(32, count=count) for count in range(5, 20)]
+    rest = [IndependentQuantiles(32, count=count) for count in range(5, 20, 7)]
     assert chosen <= 1.01 * min(other.sample_size(PRIVACY, accuracy) for other in rest)
     for sanitizer in (RecursiveQuantiles(32), JointQuantiles(32)):
         plan = sanitizer.plan(PRIVACY, accuracy)

@@ -93,6 +93,7 @@ def test_total_on_every_database_in_one_trace(name, run, key):
     assert run(sanitizer).program._cache_size() == 1
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("name", short("joint"))
 def test_neither_padding_nor_capacity_nor_order_matters(name, run, key):
     sanitizer, n = SMALL[name], 200

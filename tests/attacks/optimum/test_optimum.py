@@ -112,7 +112,12 @@ def test_it_is_the_program_over_sequences(matrix, n, delta):
 
 
 @pytest.mark.parametrize(
-    ("n", "best", "kln"), [(2, 0.5785, 0.4371), (4, 0.7273, 0.5479), (6, 0.8236, 0.6542), (8, 0.8861, 0.7467)]
+    ("n", "best", "kln"),
+    [
+        (4, 0.7273, 0.5479),
+        (8, 0.8861, 0.7467),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, 0.5785, 0.4371), (6, 0.8236, 0.6542))),
+    ],
 )
 def test_thresholds_on_two_points(n, best, kln):
     found = optimum(goal_of(thresholds(2), 0.3), n, Privacy(1.0), everywhere=False)
@@ -276,8 +281,15 @@ def test_tables_are_private_to_the_last_weight():
     assert not is_private(broken, databases, 1.0, 0.0) and is_private(broken, databases, 1.0, 1e-5)
 
 
-@pytest.mark.parametrize("matrix", [thresholds(2), points(2), points(3)], ids=str)
-@pytest.mark.parametrize("budget", [(0.5, 0.0), (2.0, 1e-2)], ids=str)
+@pytest.mark.parametrize(
+    ("matrix", "budget"),
+    [
+        (thresholds(2), (0.5, 0.0)),
+        (points(2), (2.0, 1e-2)),
+        pytest.param(points(3), (2.0, 1e-2), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_no_learner_exceeds_the_bound(matrix, budget):
     concepts = Finite.of(matrix)
     found = optimum(goal_of(matrix, 0.3), 3, Privacy(*budget), everywhere=False)

@@ -109,6 +109,7 @@ def test_draws_follow_the_law(family, key, stats):
     stats.chi_square(counts, law)
 
 
+@pytest.mark.optimized
 def test_buffer_batch_and_order_change_nothing(key):
     x, target, other = rows(30)
     keys = jax.random.split(key, 4)

@@ -20,7 +20,7 @@ VARIANTS = ("noise_free", "noisy")
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("neighboring", list(Neighboring))
-@pytest.mark.parametrize("budgets", [4, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("budgets", [2, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_budget_is_spent_off_every_grid(neighboring, variant, budgets):
     """Random budgets: the confirmed claim is at least .999 of the budget, and so is what the numbers spend."""
     draw = np.random.default_rng([len(variant), neighboring is Neighboring.REPLACE_ONE])
@@ -46,7 +46,7 @@ def test_numbers_are_rounded_towards_less_spending():
     assert same_plan(plan, cover_plan(Privacy(1e-9), 3, 2, Neighboring.REPLACE_ONE, "noisy"))
 
 
-@pytest.mark.parametrize("variant", ["noise_free", "noisy"])
+@pytest.mark.parametrize("variant", [pytest.param("noise_free", marks=pytest.mark.slow), "noisy"])
 def test_a_claim_that_is_edited_is_not_believed(variant):
     plan = cover_plan(Privacy(1.0, 1e-6), 3, 2, Neighboring.REPLACE_ONE, variant)
     assert cover_guarantee(plan, Neighboring.REPLACE_ONE).epsilon == 1

@@ -126,6 +126,7 @@ def test_two_rounds_have_the_law_of_their_parts(scale, key, stats):
     stats.chi_square(seen, table.ravel() / table.sum())
 
 
+@pytest.mark.optimized
 def test_padding_capacity_and_order_change_no_bit():
     plain = run(realizable(5, 40, 60, 3), NOISY)
     assert len(np.unique(np.asarray(plain[0]))) > 20

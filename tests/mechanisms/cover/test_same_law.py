@@ -27,6 +27,12 @@ def beside(name):
 
 
 brute, arrangement = beside("brute_force"), beside("arrangement")
+SHORT = ("random", "duplicates", "near-collinear", "Fibonacci")
+CASES = [
+    pytest.param(name, measure, marks=() if measure == "kinematic" and name in SHORT else pytest.mark.slow)
+    for name in arrangement.FAMILIES
+    for measure in ("kinematic", "box")
+]
 ROWS, D, SHARE, COEFFICIENT = 7, 8, 1.7, 1.5
 SIZES = {"slabs": 2, "bins": 2, "spare": 5, "walls": 2}  # most proposals are rejected
 MEASURES = {"box": (Box(), Frame.box), "kinematic": (Kinematic(), Frame.rotations)}
@@ -45,8 +51,7 @@ def instance(name, measure):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", ["kinematic", pytest.param("box", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", arrangement.FAMILIES)
+@pytest.mark.parametrize(("name", "measure"), CASES)
 def test_rejection_has_the_exact_law(name, measure, stats):
     points, law = instance(name, measure)
     family = HalfPlanes(D, MEASURES[measure][0], **SIZES)
@@ -75,8 +80,7 @@ def lines(frame):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", ["kinematic", pytest.param("box", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", arrangement.FAMILIES)
+@pytest.mark.parametrize(("name", "measure"), CASES)
 def test_sorted_crossings_have_the_exact_law(name, measure, stats):
     points, law = instance(name, measure)
     data = jnp.asarray(points, jnp.int32), jnp.asarray(EVEN), jnp.asarray(~EVEN)

@@ -31,7 +31,7 @@ def _targets(x, frame):
 _labelled = jax.jit(_targets, static_argnums=1)
 
 
-@pytest.mark.parametrize("frame", [SMALL, MEDIUM, LARGE], ids=str)
+@pytest.mark.parametrize("frame", [SMALL, LARGE, pytest.param(MEDIUM, marks=pytest.mark.slow)], ids=str)
 def test_slabs_give_every_cell(frame):
     for family in arrangement.FAMILIES:
         points = arrangement.points(family, 8, frame.d)

@@ -176,6 +176,7 @@ def test_uniform_up_to_is_uniform(bits, last, stats):
         stats.frequency(sum(parity), draws, float(len(range(1, last + 1, 2)) / (last + 1)) if last < 2**53 else 0.5)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("bits", [31, 65, 1024])
 def test_uniform_draws_do_not_depend_on_the_batch(bits, key):
     keys = jax.random.split(key, 40)

@@ -195,6 +195,7 @@ def test_an_interior_point_at_the_promised_sample_size(bits, trials, stats):
 # --- invariance
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("bits", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_results_do_not_depend_on_buffer_order_batch_or_types(bits):
     generator = np.random.default_rng(bits)

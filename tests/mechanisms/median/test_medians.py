@@ -163,6 +163,7 @@ def test_any_budget_runs(method):
         assert epsilon < 90 or delta == 0 or (outcome == 0).all()
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(
     "method", ["recprefix", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "recprefix")]
 )

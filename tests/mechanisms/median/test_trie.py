@@ -144,7 +144,7 @@ SMALL = {1: 6000, 2: 18000, 3: 34000, 5: 42000}  # bits: instances, 10**5 in all
 
 
 @pytest.mark.parametrize("adding", [False, True], ids=["replace one", "add one"])
-@pytest.mark.parametrize("bits", [1, pytest.param(2, marks=pytest.mark.slow), 3, 5])
+@pytest.mark.parametrize("bits", [*(pytest.param(bits, marks=pytest.mark.slow) for bits in (1, 2)), 3, 5])
 def test_what_holds_for_all_neighbors(bits, adding):
     count = SMALL[bits] // 2
     x, n, deepest = instances(bits, count, int(adding))
@@ -200,7 +200,7 @@ def single(bits):
     return jax.jit(partial(looked_at, bits=bits))
 
 
-@pytest.mark.parametrize("bits", [32, 33, 65, 1024])
+@pytest.mark.parametrize("bits", [33, 1024, *(pytest.param(one, marks=pytest.mark.slow) for one in (32, 65))])
 def test_any_width_agrees_with_plain_python(bits):
     for number, name in enumerate(FAMILIES):
         n = (0, 1, 2, 20, 24)[number % 5]

@@ -39,7 +39,7 @@ def compare(stats, run, seed, count):
 
 @pytest.mark.statistical
 def test_the_law_of_a_draw(stats, run):
-    for seed in (1, 4, 6, 8, 12, 31):
+    for seed in (8, 31):
         compare(stats, run, seed, 2048)
 
 
@@ -53,12 +53,13 @@ def mean_weight(family, points, role, share, coefficient):
 
 
 @pytest.mark.statistical
-def test_pieces_have_their_part_of_the_law(stats):
+@pytest.mark.parametrize("seeds", [(8,), pytest.param((1, 31), marks=pytest.mark.slow)], ids=["short", "more"])
+def test_pieces_have_their_part_of_the_law(stats, seeds):
     pieces = Pieces(enumerated.D, 3, 2)
     family = replace(enumerated.FAMILY, pieces=pieces)
     assert family.log_cost == pytest.approx(enumerated.FAMILY.log_cost + np.log(2))
     mixed = enumerated.sampler(family)
-    for seed in (1, 8, 31):
+    for seed in seeds:
         points, role, share, coefficient = enumerated.instance(seed)
         of_pieces = np.mean([mean_weight(part, points, role, share, coefficient) for part in pieces.families()])
         total = pieces.log_total(points, role == 1, role == 2, Score.of(max(share, 0), 1, coefficient))

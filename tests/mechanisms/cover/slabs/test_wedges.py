@@ -144,6 +144,7 @@ class Upright(Planar):
         return all_hit(self.planes, h, x)
 
 
+@pytest.mark.slow
 def test_another_family_stands_beside_the_wedges():
     """All rows are targets, and the rectangle of all rows has half of the measure."""
     family = SlabWedges(7, Upright(7), sizes=Sizes(boxes=256, batch=4, depth=2))
