@@ -16,6 +16,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
@@ -24,7 +25,6 @@ from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan
 
 
@@ -183,7 +183,7 @@ def _check(x: Array, mask: Array, bits: int) -> None:
             "x",
             f"one or more rows of {width} limbs with a truth value each, for {bits} bits",
             f"shapes {x.shape}, {mask.shape}",
-            "encode the rows with median.bits.encode(values, bits)",
+            "encode the rows with core.bit_strings.encode(values, bits)",
         )
 
 
