@@ -85,6 +85,13 @@ class Domain(FiniteDomain):
         return [(2 * i + 1) * self.size // (2 * count) for i in range(count)]
 
 
+def require_narrow(domain: Any) -> None:
+    """InputError for a domain of more than 2**64 elements."""
+    if domain.limbs > arithmetic.FEWEST:
+        actual = f"elements of {domain.limbs} limbs"
+        raise InputError("domain", "at most 2**64 elements", actual, "larger domains are for Points and Thresholds")
+
+
 def require(domain: Any) -> Any:
     """A domain whose elements are ordered, or InputError."""
     checks.instance("domain", domain, FiniteDomain, "write for example Domain(2**32)")

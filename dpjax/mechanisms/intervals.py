@@ -4,6 +4,7 @@ n data points cut the domain into few cells on which the score is constant. A ce
 probability proportional to width x exp(rate x score), then one of its elements uniformly.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import jax
@@ -15,7 +16,7 @@ from dpjax.core.arithmetic import Arithmetic, arithmetic, encode
 from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
-from dpjax.mechanisms.exponential import rate, scaled
+from dpjax.mechanisms.exponential import rate, resolved, scaled
 
 
 @register_dataclass
@@ -118,6 +119,8 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
     Reference: McSherry and Talwar 2007, Theorem 6; the cells are those of the exponential median.
     """
     factor = rate(epsilon, sensitivity)
+    if (bits := 32 * pieces.first.shape[1]) > 64:
+        factor = resolved(factor, bits * math.log(2))
     asked(_packed(pieces), "interval_exponential", sensitivity, "pieces")
     return IntervalLaw(scaled(-pieces.errors, factor, pieces.alive, _log_width(pieces, jnp.float64)), pieces)
 

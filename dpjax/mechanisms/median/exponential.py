@@ -6,6 +6,7 @@ uniformly. `mechanisms.intervals` does the same in 64-bit integers. Here numbers
 draw inside a cell is exact, and the position of a cell does not depend on the buffer's capacity.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -24,7 +25,7 @@ from dpjax.core.plans import STATIC, Positive, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
-from dpjax.mechanisms.exponential import exponential, rate, scaled
+from dpjax.mechanisms.exponential import exponential, rate, resolved, scaled
 from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan
 
 
@@ -100,6 +101,8 @@ def exponential_median(
     """
     _check(x, mask, bits)
     factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
+    if bits > 64:
+        factor = resolved(factor, bits * math.log(2))
     top = _top(bits, size)
     rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top[None], x), mask)
     first, last, score, alive = _pieces(rows, jnp.sum(mask, dtype=jnp.int32), top, margins)
