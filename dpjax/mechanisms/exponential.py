@@ -38,7 +38,7 @@ def rate(
 
 
 def resolved(factor: Array, nats: float) -> Array:
-    """The inverse temperature, or 0 if it is too small for log-bases of up to ``nats``: see `scaled`. For large domains."""
+    """The inverse temperature, or 0 if it is too small for log-bases of up to ``nats``, see `scaled`: large domains."""
     return jnp.where(factor >= _RESOLUTION * nats, factor, jnp.zeros_like(factor))
 
 
