@@ -22,7 +22,7 @@ from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
 
-METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
+METHODS = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
 _LEAST_DELTA = 1e-30  # for the median: its splits stay normal float32 numbers
 
 
@@ -45,8 +45,8 @@ class ThresholdInterior(Learner):
 
     Args:
       concepts: thresholds over an ordered domain.
-      method: the interior point mechanism: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one with the
-        fewest records.
+      method: the interior point mechanism: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the
+        one with the fewest records.
       records: m >= 1, or None for the number that the interior point needs to fail with probability beta / 2.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two

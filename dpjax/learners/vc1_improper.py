@@ -26,7 +26,7 @@ from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
-METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
+METHODS = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
 FEWEST = "fewest"
 _ALPHA = 1 / 3  # of Algorithm 2's median: t/6 of t subsamples on either side
 _MOST_SUBSAMPLES = 1 << 29
@@ -79,8 +79,8 @@ class ImproperVC1(Learner):
 
     Args:
       concepts: a `Tree`, or `Thresholds` as a path, of any height.
-      method: the median: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one that needs the fewest
-        rows.
+      method: the median: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the one that needs the
+        fewest rows.
       subsamples: None for each row by itself; t >= 1 subsamples, or "fewest" for as few as Theorem 11 allows, each step
         failing with beta / 3. Row r of a random order goes to subsample r mod t.
 
