@@ -150,7 +150,7 @@ def interior_points(key: Array, rows: np.ndarray, n: int, plan: MedianPlan) -> n
             "rows",
             f"{-(-plan.bits // 32)} limbs for {plan.bits} bits",
             f"{width}",
-            "encode them with mechanisms.median.bits.encode",
+            "encode them with core.bit_strings.encode",
         )
     block = max(1, min(trials, _BLOCK_CELLS // (capacity * width)))
     return np.asarray(_program(block)(keys.per_index(key, trials), jnp.asarray(rows), np.int32(n), plan))

@@ -24,6 +24,7 @@ from dpjax.concepts import (
     distributions,
     tree_generators,
 )
+from dpjax.core import bit_strings as bits
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
@@ -53,7 +54,6 @@ from dpjax.learners import (
     StablePoints,
     ThresholdMedian,
 )
-from dpjax.mechanisms.median import bits
 from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
 from dpjax.theory.edges import EdgeMargin

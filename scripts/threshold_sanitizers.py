@@ -12,9 +12,9 @@ import jax
 import numpy as np
 
 from dpjax.core import keys
+from dpjax.core.bit_strings import encode
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.sweep.hard_tasks import hard_splits
-from dpjax.mechanisms.median.bits import encode
 from dpjax.papers.pages import folder, write_page
 from dpjax.sanitizers import Hierarchy, Sanitizer, candidates, worst_gap
 

@@ -67,6 +67,8 @@ FLOOR = (
     "keys",
     "random",
     "wide",
+    "bit_strings",
+    "arithmetic",
     "integers",
 )  # of core: each imports what stands to its left
 HOST_ONLY = {"numpy", "scipy", "dp_accounting"}

@@ -11,6 +11,7 @@ from dpjax.concepts.domain import Domain, FiniteDomain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.listing import labels_of_all
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.core.members import Base, implements, member, missing, required
 from dpjax.core.wide import encode
 from dpjax.mechanisms.intervals import Pieces
@@ -70,7 +71,15 @@ class ConceptClass(Base):
         """Host: at most ``count`` >= 1 encoded concepts, ``uint32[c, limbs]``, the same in each call: the targets of a
         `Task` that has no others. By default spread over the numbers 0, ..., size - 1, for up to 2**64 concepts; a
         class whose words are not such numbers overrides it."""
-        return encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
+        return self.numbered(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
+
+    def numbered(self, numbers: Sequence[int]) -> np.ndarray:
+        """Host: the concepts with these numbers in 0, ..., size - 1, ``uint32[c, limbs]``; by default two limbs, for at
+        most 2**64 concepts."""
+        if self.size > 2**64:
+            actual = f"numbers of {type(self).__name__}"
+            raise InputError("concepts", "encoded ones, uint32[c, limbs]", actual, "encode them as the class does")
+        return encode([checks.integer("target", number, 0, self.size - 1) for number in numbers])
 
     def targets_under(self, distribution: Any, count: int) -> Any:
         """Host: as `targets`, of concepts that a distribution tells apart; `Task` asks for these."""

@@ -14,6 +14,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.concepts.domain import Domain, FiniteDomain, require
 from dpjax.concepts.example_distribution import ExampleDistribution
+from dpjax.concepts.wide_distribution import FINEST, WideDistribution, of_blocks
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.members import implements
@@ -122,7 +123,7 @@ class Distribution(ExampleDistribution):
         return jnp.searchsorted(table, value, side=side, method="scan").astype(jnp.int32)
 
 
-def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution:
+def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution | WideDistribution:
     """From (start, end inclusive, weight per point), disjoint, ascending, weights >= 1; total mass at most 2**64.
 
     A segment of m elements has mass m times its weight.
@@ -132,7 +133,7 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
     for start, end, weight in segments:
         if outside := [at for at in (start, end) if not 0 <= at < domain.size]:
             expected, advice = f"elements in [0, {domain.size})", "take a larger domain, or map the values into it"
-            raise InputError("distribution", expected, repr(outside[0]), advice)
+            raise InputError("distribution", expected, checks.short(outside[0]), advice)
         if not previous < start <= end < domain.size or not 1 <= weight < 2**64:
             raise InputError(
                 "distribution segment",
@@ -147,20 +148,31 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
     if total > 2**64:
         advice = "use smaller whole-number weights"
         raise InputError("distribution", "a total mass of at most 2**64", f"total {total}", advice)
+    if domain.limbs > wide.LIMBS:
+        return of_blocks(domain.limbs, [(start, end, 0, weight) for start, end, weight in segments])
     columns = (*zip(*segments, strict=True), last)
     starts, ends, weights, lasts = (jnp.asarray(wide.encode(column)) for column in columns)
     atoms = all(segment[0] == segment[1] for segment in segments)
     return Distribution(starts, ends, weights, lasts, limbs=domain.limbs, atoms=atoms)
 
 
-def uniform(domain: Any) -> Distribution:
-    """Every element has mass 1. A domain with a distribution of its own, such as a cube's, has a method ``uniform``."""
+def uniform(domain: Any) -> Distribution | WideDistribution:
+    """Every element has mass 1, or, beyond 2**64 elements, each of 2**63 blocks of equal length.
+
+    A domain with a distribution of its own, such as a cube's, has a method ``uniform``.
+    """
     if implements(domain, FiniteDomain.uniform):
         return domain.uniform()
-    return from_segments(domain, [(0, require(domain).size - 1, 1)])
+    size = require(domain).size
+    if size <= 2**64:
+        return from_segments(domain, [(0, size - 1, 1)])
+    if size & (size - 1):
+        actual = f"{size.bit_length()} bits"
+        raise InputError("domain size", "a power of two beyond 2**64", actual, "take Domain(2**bits), or segments")
+    return of_blocks(domain.limbs, [(0, size - 1, size.bit_length() - 1 - FINEST, 1)])
 
 
-def from_weights(domain: Domain, positions, weights) -> Distribution:
+def from_weights(domain: Domain, positions, weights) -> Distribution | WideDistribution:
     """Atoms at the given distinct positions with integer weights; atoms of weight 0 are dropped.
 
     The probability of an atom is its weight divided by the sum of all weights, which is at most 2**64.
@@ -178,7 +190,7 @@ def spread(domain: Domain, count: int) -> list[int]:
     return require(domain).spread(count)
 
 
-def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
+def heavy(domain: Domain, atoms: int, mass: float) -> Distribution | WideDistribution:
     """``atoms`` spread-out elements of probability at least ``mass`` each; the remaining mass is on the other elements.
 
     Args:
@@ -196,7 +208,7 @@ def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
     return _atoms_over_background(domain, {p: max(1, int(weight)) for p in positions})
 
 
-def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
+def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution | WideDistribution:
     """Probability proportional to rank**-exponent on ``support`` spread-out elements (weights 2**40 / rank**exponent).
 
     A fixed permutation assigns ranks to positions, so that neighboring elements have unrelated probabilities.
@@ -209,7 +221,7 @@ def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
     return from_weights(domain, positions, weights)
 
 
-def empirical(domain: Domain, values) -> Distribution:
+def empirical(domain: Domain, values) -> Distribution | WideDistribution:
     """The empirical distribution of a table's column: each element as often as it occurs among the values.
 
     Args:
@@ -219,14 +231,14 @@ def empirical(domain: Domain, values) -> Distribution:
     return from_weights(domain, list(counts), list(counts.values()))
 
 
-def adversarial_points(domain: Domain, alpha: float) -> Distribution:
+def adversarial_points(domain: Domain, alpha: float) -> Distribution | WideDistribution:
     """The most atoms that fit with probability just above alpha each: an error on any of them exceeds alpha."""
     share = _decimal("alpha", alpha) * Fraction(101, 100)
     require(domain)
     return heavy(domain, max(1, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1)), float(share))
 
 
-def adversarial_thresholds(domain: Domain, alpha: float, middle: int | None = None) -> Distribution:
+def adversarial_thresholds(domain: Domain, alpha: float, middle: int | None = None) -> Distribution | WideDistribution:
     """Two adjacent atoms, each just above alpha, the rest at the two ends: one threshold is accurate.
 
     middle: the second atom, in 2..size - 2; by default size / 2.
@@ -240,7 +252,7 @@ def adversarial_thresholds(domain: Domain, alpha: float, middle: int | None = No
     return from_weights(domain, [0, middle - 1, middle, domain.size - 1], [outer, inner, inner, outer])
 
 
-def adversarial_finite(domain: Domain, alpha: float) -> Distribution:
+def adversarial_finite(domain: Domain, alpha: float) -> Distribution | WideDistribution:
     """The most elements that fit just above alpha, the other mass on element 0: the packing of the lower bound."""
     share = _decimal("alpha", alpha) * Fraction(101, 100)
     unit = 2**32
@@ -250,7 +262,7 @@ def adversarial_finite(domain: Domain, alpha: float) -> Distribution:
     return from_weights(domain, range(count + 1), [rest] + [weight] * count)
 
 
-def _atoms_over_background(domain: Domain, atoms: dict[int, int]) -> Distribution:
+def _atoms_over_background(domain: Domain, atoms: dict[int, int]) -> Distribution | WideDistribution:
     segments, cursor, left = [], 0, _BACKGROUND
     for position, weight in [*sorted(atoms.items()), (domain.size, 0)]:
         covered = min(position - cursor, left)

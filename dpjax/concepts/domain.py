@@ -1,4 +1,4 @@
-"""The base class of domains, and the ordered domain {0, ..., size-1} of up to 2**64 elements."""
+"""The base class of domains, and the ordered domain {0, ..., size-1} of up to 2**2048 elements."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.core import checks, wide
+from dpjax.core import arithmetic, checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import Base, implements, missing, required
+
+MOST_BITS = 2048
+"""Bits of an element."""
 
 
 class FiniteDomain(Base):
@@ -47,17 +50,17 @@ class FiniteDomain(Base):
 
 @dataclass(frozen=True)
 class Domain(FiniteDomain):
-    """{0, ..., size-1}. Elements are ``uint32[..., limbs]``; ``limbs`` is 1 up to size 2**32, else 2."""
+    """{0, ..., size-1}, size at most 2**2048. Elements are ``uint32[..., limbs]``; ``limbs`` is 1 up to size 2**32."""
 
     size: int
 
     def __post_init__(self):
-        checks.integer("domain size", self.size, 1, 2**64)
+        checks.integer("domain size", self.size, 1, 2**MOST_BITS)
 
     @property
     def limbs(self) -> int:
         """uint32 limbs of an element."""
-        return 1 if self.size <= 2**32 else 2
+        return max(1, -(-(self.size - 1).bit_length() // 32))
 
     def encode(self, values) -> np.ndarray:
         """Host: integers in [0, size) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
@@ -70,16 +73,23 @@ class Domain(FiniteDomain):
                     repr(value),
                     "widen the domain or clip the value before",
                 )
-        return wide.encode(whole.astype(np.uint64), self.limbs)
+        return arithmetic.encode(whole, self.limbs)
 
     def decode(self, elements) -> np.ndarray:
-        """Host: ``uint32[..., limbs]`` -> ``uint64[...]``."""
-        return wide.decode(elements)
+        """Host: ``uint32[..., limbs]`` -> ``uint64[...]``, or whole numbers ``object[...]`` beyond 2**64 elements."""
+        return arithmetic.decode(elements)
 
     def spread(self, count: int) -> list[int]:
         """Host: ``count`` distinct elements spread evenly, ascending."""
         checks.integer("number of elements", count, 1, self.size)
         return [(2 * i + 1) * self.size // (2 * count) for i in range(count)]
+
+
+def require_narrow(domain: Any) -> None:
+    """InputError for a domain of more than 2**64 elements."""
+    if domain.limbs > arithmetic.FEWEST:
+        actual = f"elements of {domain.limbs} limbs"
+        raise InputError("domain", "at most 2**64 elements", actual, "larger domains are for Points and Thresholds")
 
 
 def require(domain: Any) -> Any:

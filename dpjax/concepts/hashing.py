@@ -13,6 +13,7 @@ from jax.tree_util import register_dataclass
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import random, wide
+from dpjax.core.arithmetic import arithmetic
 from dpjax.core.draws import drawn
 from dpjax.laws.base import Law, Support, listed
 
@@ -22,8 +23,8 @@ _BITS = 64
 class Hash(NamedTuple):
     """h(x) = offset xor the columns at the 1-bits of x: affine over GF(2), so pairwise independent and uniform.
 
-    columns ``uint32[..., 64]``, offset ``uint32[...]``, all below 2**bits. Two elements share a bucket with probability
-    exactly 2**-bits.
+    columns ``uint32[..., B]``, B = 64 or more for wider elements, offset ``uint32[...]``, all below 2**bits. Two
+    elements share a bucket with probability exactly 2**-bits.
     """
 
     columns: Array
@@ -50,9 +51,14 @@ class Hash(NamedTuple):
     def __call__(self, x: Array) -> Array:
         """Buckets ``uint32[..., functions]`` of elements ``uint32[..., limbs]`` under all functions."""
         bucket = jnp.zeros((), jnp.uint32)
-        for bit in range(32 * x.shape[-1]):
-            digit = (x[..., x.shape[-1] - 1 - bit // 32, None] >> jnp.uint32(bit % 32)) & jnp.uint32(1)
-            bucket = bucket ^ (digit * self.columns[:, bit])
+        if x.shape[-1] <= wide.LIMBS:
+            for limb in range(x.shape[-1]):
+                bucket = _absorbed(bucket, x[..., x.shape[-1] - 1 - limb], self.columns[:, 32 * limb : 32 * limb + 32])
+            return bucket ^ self.offset
+        columns = self.columns.reshape(-1, x.shape[-1], 32).swapaxes(0, 1)
+        limbs = jnp.moveaxis(x[..., ::-1], -1, 0)
+        start = jnp.zeros((*x.shape[:-1], self.columns.shape[0]), jnp.uint32)
+        bucket, _ = jax.lax.scan(lambda bucket, part: (_absorbed(bucket, *part), None), start, (limbs, columns))
         return bucket ^ self.offset
 
 
@@ -68,12 +74,13 @@ class HashLaw(Law):
     @drawn
     def sample(self, key: Array) -> Hash:
         """Columns of bits that no element can have are 0."""
-        high, _ = random.words(key, (self.count, _BITS + 1))
+        most = self._most
+        high, _ = random.words(key, (self.count, most + 1))
         table = high & jnp.uint32(2**self.bits - 1)
-        columns = table[:, :_BITS]
-        if self.width < _BITS:
-            columns = jnp.where(np.arange(_BITS) < self.width, columns, jnp.uint32(0))
-        return Hash(columns, table[:, _BITS])
+        columns = table[:, :most]
+        if self.width < most:
+            columns = jnp.where(np.arange(most) < self.width, columns, jnp.uint32(0))
+        return Hash(columns, table[:, most])
 
     def log_prob(self, outcome: Hash) -> Array:
         """The log mass, ``float64[]``."""
@@ -88,8 +95,12 @@ class HashLaw(Law):
             return None
         words = list(itertools.product(range(2**self.bits), repeat=self.count * (self.width + 1)))
         tables = np.array(words, np.uint32).reshape(-1, self.count, self.width + 1)
-        columns = jnp.asarray(np.pad(tables[..., :-1], ((0, 0), (0, 0), (0, _BITS - self.width))))
+        columns = jnp.asarray(np.pad(tables[..., :-1], ((0, 0), (0, 0), (0, self._most - self.width))))
         return listed(Hash(columns, jnp.asarray(tables[..., -1])), self.log_prob)
+
+    @property
+    def _most(self) -> int:
+        return max(_BITS, 32 * -(-self.width // 32))
 
     @property
     def _entropy(self) -> int:
@@ -121,12 +132,19 @@ class Buckets(Hypothesis):
 
     def mass(self, distribution: Distribution) -> tuple[Array, Array]:
         """Mass of the positives modulo 2**64, and whether a segment starts with one, as in the all-positive case."""
-        start, end, weight = (wide.join(part) for part in (distribution.start, distribution.end, distribution.weight))
+        weight = wide.join(distribution.weight)
+
+        def of_atoms(own: Hash, bucket: Array) -> tuple[Array, Array]:
+            inside = Hash(own.columns[None], own.offset[None])(distribution.start)[:, 0] == bucket
+            return jnp.sum(jnp.where(inside, weight, jnp.uint64(0))), jnp.any(inside)
+
+        if distribution.atoms:
+            mass, some = jax.vmap(of_atoms)(self.own(), self.concept[:, 1])
+            return jnp.where(self.zero, jnp.uint64(0), mass), some & ~self.zero
+        start, end = wide.join(distribution.start), wide.join(distribution.end)
 
         def of_concept(own: Hash, bucket: Array) -> tuple[Array, Array]:
-            inside = Hash(own.columns[None], own.offset[None])(wide.split(start))[:, 0] == bucket
-            if distribution.atoms:
-                return jnp.sum(jnp.where(inside, weight, jnp.uint64(0))), jnp.any(inside)
+            inside = Hash(own.columns[None], own.offset[None])(distribution.start)[:, 0] == bucket
             levels = _levels(own.columns)
             count = lambda last: _count(own, levels, bucket, last)  # noqa: E731
             below = jnp.where(start == 0, jnp.uint64(0), jax.vmap(count)(start - jnp.uint64(1)))
@@ -138,13 +156,21 @@ class Buckets(Hypothesis):
 
 def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypothesis) -> Array:
     """Mass of the disagreement between buckets and points, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
-    point = wide.join(target.concept)
+    point = arithmetic(target.concept.shape[1]).read(target.concept)
     hit = (hypothesis.own().each(target.concept) == hypothesis.concept[:, 1]) & ~hypothesis.zero
     point_mass = jnp.where(target.zero, jnp.uint64(0), distribution.mass_at(point))
     mass, some = hypothesis.mass(distribution)
     wrong = jnp.where(hit, mass - point_mass, mass + point_mass)
     any_wrong = jnp.where(hit, some & (point_mass == 0), some | (point_mass > 0))
     return jnp.where((wrong == 0) & any_wrong, jnp.uint64(2**64 - 1), wrong)
+
+
+def _absorbed(bucket: Array, limb: Array, columns: Array) -> Array:
+    """The buckets after 32 bits of the elements, ``uint32[...]``, with ``uint32[functions, 32]``."""
+    for bit in range(32):
+        digit = (limb[..., None] >> jnp.uint32(bit)) & jnp.uint32(1)
+        bucket = bucket ^ (digit * columns[:, bit])
+    return bucket
 
 
 def _levels(columns: Array) -> tuple[Array, Array]:

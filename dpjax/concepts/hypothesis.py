@@ -17,7 +17,8 @@ Rule = Callable[[int, int], str]
 class Hypothesis:
     """k hypotheses of one class.
 
-    concept: ``uint32[k, 2]``, the number of a concept in its class (a point, a threshold, a row of a matrix).
+    concept: ``uint32[k, W]``, the number of a concept in its class (a point, a threshold, a row of a matrix): two
+        limbs, or as many as an element of a larger domain.
     zero: ``bool[k]``; True if the hypothesis is the all-zero function instead.
     outcome: ``int32[k]``; 0 if the learner answered, -1 if it abstained (the hypothesis is then the same
         for all databases: the all-zero function, or the root of a tree).
@@ -29,7 +30,7 @@ class Hypothesis:
 
     @staticmethod
     def of(concept: Array) -> "Hypothesis":
-        """The plain concepts with these numbers, ``uint32[k, 2]``."""
+        """The plain concepts with these numbers, ``uint32[k, W]``."""
         count = concept.shape[0]
         return Hypothesis(concept, jnp.zeros(count, bool), jnp.zeros(count, jnp.int32))
 

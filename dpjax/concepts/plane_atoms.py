@@ -42,7 +42,7 @@ class PlaneAtoms(ExampleDistribution):
         whole = [checks.integer("weight", int(weight) if _whole(weight) else weight, 1) for weight in weights]
         if not 1 <= sum(whole) < 1 << 64:
             raise InputError("weights", "a sum from 1 to 2**64 - 1", repr(sum(whole)), "use smaller whole numbers")
-        law = from_weights(Domain(max(2, len(points))), range(len(points)), whole)
+        law: Any = from_weights(Domain(max(2, len(points))), range(len(points)), whole)
         return cls(d, jnp.asarray(elements), law)
 
     @property

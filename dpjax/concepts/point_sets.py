@@ -12,7 +12,7 @@ from jax import Array
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.bucket_sets import BucketSets
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain, require
+from dpjax.concepts.domain import Domain, require, require_narrow
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.points import first_of_each
 from dpjax.core import checks, wide
@@ -42,7 +42,7 @@ class PointSets(ConceptClass):
     bits: int = 1
 
     def __post_init__(self):
-        require(self.domain)
+        require_narrow(require(self.domain))
         checks.integer("bits", self.bits, 1, 16)
         if checks.integer("ones", self.ones, 1) > self.domain.size:
             raise InputError(

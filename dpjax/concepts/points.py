@@ -13,7 +13,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hashing import Buckets, bucket_error
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.concepts.on_line import OnLine
-from dpjax.core import wide
+from dpjax.core.arithmetic import Arithmetic, decode
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -23,7 +23,7 @@ def _only(first: int, last: int) -> str:
 
 @dataclass(frozen=True)
 class Points(OnLine):
-    """POINT_X over a domain of up to 2**64 elements. Concept number x is the indicator of {x}.
+    """POINT_X over an ordered domain. Concept number x is the indicator of {x}.
 
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
@@ -41,15 +41,16 @@ class Points(OnLine):
         """A sentence for each hypothesis, on the host; ``rule`` writes it for the elements first to last."""
         if isinstance(hypothesis, Buckets):
             return sentences(hypothesis, lambda words: f"1 iff hash function {words[0]} gives {words[1]}")
-        return sentences(hypothesis, lambda words: rule(*[int(wide.decode(words))] * 2))
+        return sentences(hypothesis, lambda words: rule(*[int(decode(words))] * 2))
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
         if isinstance(hypothesis, Buckets):
             return bucket_error(distribution, hypothesis, target)
-        ours, theirs = wide.join(hypothesis.concept), wide.join(target.concept)
+        numbers = self.numbers
+        ours, theirs = numbers.read(hypothesis.concept), numbers.read(target.concept)
         zero = jnp.uint64(0)
-        same = (ours == theirs) & ~hypothesis.zero & ~target.zero
+        same = numbers.equal(ours, theirs) & ~hypothesis.zero & ~target.zero
         wrong = jnp.where(hypothesis.zero, zero, distribution.mass_at(ours))
         missed = jnp.where(target.zero, zero, distribution.mass_at(theirs))
         both = jnp.where(wrong + missed < wrong, jnp.uint64(2**64 - 1), wrong + missed)  # 2**64 would wrap to 0
@@ -82,10 +83,10 @@ class Points(OnLine):
 
         points ``uint32[r, limbs]``, real ``bool[r]``. Each distinct point, and the lowest other value, if there is one.
         """
-        tried = min(points.shape[0] + 1, self.size)
-        value = jnp.asarray(wide.encode(range(tried)))
+        numbers, tried = self.numbers, min(points.shape[0] + 1, self.size)
+        value = jnp.asarray(self.numbered(range(tried)))
         with jax.enable_x64(True):
-            number = wide.split(jnp.minimum(wide.join(points), jnp.uint64(self.size - 1)))
+            number = numbers.number(numbers.lesser(numbers.read(points), numbers.constant(self.size - 1)))
         taken = jnp.any(jnp.all(value[:, None] == number[None], axis=-1) & real[None], axis=1)
         outside = jnp.min(jnp.where(taken, tried, jnp.arange(tried, dtype=jnp.int32)))
         last = value[jnp.minimum(outside, tried - 1)]
@@ -96,16 +97,16 @@ class Points(OnLine):
 
         x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
-        count = mask.shape[0]
+        numbers, count = self.numbers, mask.shape[0]
         with jax.enable_x64(True):
-            values, order = _sorted_rows(wide.join(x), mask, self.domain.size)
+            values, order = _sorted_rows(numbers, numbers.read(x), mask, self.domain.size)
             real = mask[order]
             index = jnp.arange(count, dtype=jnp.int32)
-            differs = jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
+            differs = jnp.concatenate([jnp.ones(1, bool), numbers.differ(values[1:], values[:-1])])
             starts = real & differs
             next_start = jax.lax.cummin(jnp.where(differs | ~real, index, count), reverse=True)
             end = jnp.concatenate([next_start[1:], jnp.full(1, count, jnp.int32)])
-            limbs = wide.split(values)
+            limbs = numbers.number(values)
         votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)[order]
         total = jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(votes, dtype=jnp.int32)])
         balance = total[end] - total[index]  # positive minus negative rows at this value
@@ -115,7 +116,7 @@ class Points(OnLine):
         rest = jnp.bool_(True)
         if self.domain.size <= count:
             rest = distinct < self.domain.size
-        everything = jnp.asarray(wide.encode([0, self.domain.size - 1]))
+        everything = jnp.asarray(self.numbered([0, self.domain.size - 1]))
         first, last = (jnp.concatenate([limbs, end]) for end in (everything[:1], everything[1:]))
         alive = jnp.concatenate([starts, rest[None]])
         return Pieces(first, last, errors, alive, holes=limbs, hole=starts, size=self.size)
@@ -128,9 +129,9 @@ def first_of_each(rows: Array, real: Array) -> Array:
     return real & ~jnp.any(before, axis=1)
 
 
-def _sorted_rows(values: Array, mask: Array, size: int) -> tuple[Array, Array]:
-    """Row values ascending with padding last, and the rows' numbers. ``uint64[n]``, ``int32[n]``."""
+def _sorted_rows(numbers: Arithmetic, values: Array, mask: Array, size: int) -> tuple[Array, Array]:
+    """Row values ascending with padding last, and the rows' numbers, ``int32[n]``."""
     index = jnp.arange(mask.shape[0], dtype=jnp.uint32)
     bits = max(1, (mask.shape[0] - 1).bit_length())
-    values, order = wide.sort(values, (index,), real=mask, below=size, bits=(bits,))
+    values, order = numbers.sort(values, (index,), real=mask, below=size, bits=(bits,))
     return values, order.astype(jnp.int32)

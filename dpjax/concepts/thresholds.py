@@ -13,7 +13,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.concepts.on_line import OnLine
 from dpjax.concepts.points import first_of_each
-from dpjax.core import wide
+from dpjax.core.arithmetic import decode
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -23,7 +23,7 @@ def _up_to(first: int, last: int) -> str:
 
 @dataclass(frozen=True)
 class Thresholds(OnLine):
-    """THRESH_X over a domain of up to 2**64 elements. Concept number t labels {0, ..., t} with 1.
+    """THRESH_X over an ordered domain. Concept number t labels {0, ..., t} with 1.
 
     N concepts for N elements: no concept is empty. `dimensions.families.thresholds` has one more, with the empty one.
 
@@ -39,18 +39,21 @@ class Thresholds(OnLine):
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
+        numbers = self.numbers
         with jax.enable_x64(True):
-            return (wide.join(x)[..., None] <= wide.join(hypothesis.concept)) & ~hypothesis.zero
+            value = jnp.expand_dims(numbers.read(x), x.ndim - 1)
+            return numbers.less_equal(value, numbers.read(hypothesis.concept)) & ~hypothesis.zero
 
     def describe(self, hypothesis: Hypothesis, rule: Rule = _up_to) -> list[str]:
         """A sentence for each hypothesis, on the host; ``rule`` writes it for the elements first to last."""
-        return sentences(hypothesis, lambda words: rule(0, int(wide.decode(words))))
+        return sentences(hypothesis, lambda words: rule(0, int(decode(words))))
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
-        ours, theirs = wide.join(hypothesis.concept), wide.join(target.concept)
-        upper = jnp.where(hypothesis.zero | (~target.zero & (theirs > ours)), theirs, ours)
-        lower = jnp.where(upper == ours, theirs, ours)
+        numbers = self.numbers
+        ours, theirs = numbers.read(hypothesis.concept), numbers.read(target.concept)
+        upper = numbers.where(hypothesis.zero | (~target.zero & numbers.above(theirs, ours)), theirs, ours)
+        lower = numbers.where(numbers.equal(upper, ours), theirs, ours)
         between = distribution.mass_up_to(upper) - distribution.mass_up_to(lower)
         alone = distribution.mass_up_to(upper)  # one of the two is the zero function
         alone = jnp.where((alone == 0) & distribution.reaches(upper), jnp.uint64(2**64 - 1), alone)  # 2**64 wraps to 0
@@ -74,8 +77,9 @@ class Thresholds(OnLine):
         points ``uint32[r, limbs]``, real ``bool[r]``. The threshold at each distinct point, and threshold 0 if it
         lies below all of them.
         """
+        numbers = self.numbers
         with jax.enable_x64(True):
-            number = wide.split(jnp.minimum(wide.join(points), jnp.uint64(self.size - 1)))
+            number = numbers.number(numbers.lesser(numbers.read(points), numbers.constant(self.size - 1)))
         lowest = ~jnp.any(jnp.all(number == 0, axis=-1) & real)
         return jnp.pad(number, ((0, 1), (0, 0))), jnp.append(first_of_each(number, real), lowest)
 
@@ -85,25 +89,27 @@ class Thresholds(OnLine):
         return self.size - 1
 
     def deterministic(self, x: Array, y: Array, mask: Array) -> Array:
-        """The deterministic points of t samples as the path of one node, ``uint32[t, 2]``; the root if inconsistent.
+        """The deterministic points of t samples as the path of one node, ``uint32[t, W]``; the root if inconsistent.
 
         x ``uint32[t, m, limbs]``, y and mask ``bool[t, m]``. Threshold 0 labels element 0 with 1, as all thresholds do.
         """
+        numbers = self.numbers
         with jax.enable_x64(True):
-            values = wide.join(x)
-            real = mask & (values > 0)
-            deepest = jnp.max(jnp.where(real & y, values, jnp.uint64(0)), axis=-1, initial=0)
-            refuted = jnp.any(real & ~y & (values <= deepest[:, None]), axis=-1)
-            return wide.split(jnp.where(refuted, jnp.uint64(0), deepest))
+            values, root = numbers.read(x), numbers.constant(0)
+            real = mask & numbers.above(values, root)
+            deepest = numbers.largest(numbers.where(real & y, values, root))
+            refuted = jnp.any(real & ~y & numbers.less_equal(values, deepest[:, None]), axis=-1)
+            return numbers.number(numbers.where(refuted, root, deepest))
 
     def depth_of(self, node: Array) -> Array:
-        """``uint32[..., W]`` for nodes ``uint32[..., 2]``, W limbs of the height."""
+        """Limbs of the height, for nodes ``uint32[..., W]``."""
         return node if self.height >= 2**32 else node[..., 1:]
 
     def ancestor(self, node: Array, depth: Array) -> Array:
-        """The ancestor-or-self of each node at ``depth`` (``uint32[W]``), ``uint32[..., 2]``; the node if deeper."""
+        """The ancestor-or-self of each node at a depth, ``uint32[..., W]``; the node if deeper."""
+        numbers = self.numbers
         with jax.enable_x64(True):
-            return wide.split(jnp.minimum(wide.join(node), wide.join(depth)))
+            return numbers.number(numbers.lesser(numbers.read(node), numbers.read(depth)))
 
     def is_member(self, hypothesis: Hypothesis) -> Array:
         """``bool[k]``: whether the hypothesis is a concept of the class; the all-zero function is not."""
@@ -115,20 +121,22 @@ class Thresholds(OnLine):
         x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         count, size = mask.shape[0], self.domain.size
+        numbers = self.numbers
         with jax.enable_x64(True):
-            values = wide.join(x)
-            values, labels = wide.sort(values, (y.astype(jnp.uint32),), real=mask, below=size, bits=(1,))
+            values = numbers.read(x)
+            values, labels = numbers.sort(values, (y.astype(jnp.uint32),), real=mask, below=size, bits=(1,))
             labels = labels.astype(bool)
             real = jnp.arange(count, dtype=jnp.int32) < jnp.sum(mask, dtype=jnp.int32)
             # cell i contains the thresholds t with exactly the first i rows at or below t
-            low = jnp.concatenate([jnp.zeros(1, jnp.uint64), values])
-            next_value = jnp.where(real, values, jnp.uint64(size - 1))
+            low = jnp.concatenate([numbers.constant(0)[None], values])
+            top = numbers.constant(size - 1)
+            next_value = numbers.where(real, values, top)
             closed = jnp.concatenate([real, jnp.zeros(1, bool)])  # does another row end the cell?
-            high = jnp.concatenate([next_value, jnp.full(1, size - 1, jnp.uint64)])
+            high = jnp.concatenate([next_value, top[None]])
             exists = jnp.concatenate([jnp.ones(1, bool), real])
-            alive = exists & jnp.where(closed, low < high, True)
-            high = jnp.where(closed, high - jnp.uint64(1), high)
-            first, last = wide.split(low), wide.split(high)
+            alive = exists & jnp.where(closed, numbers.less(low, high), True)
+            high = numbers.where(closed, numbers.subtract(high, numbers.constant(1)), high)
+            first, last = numbers.number(low), numbers.number(high)
         gain = jnp.where(real, jnp.where(labels, jnp.int32(-1), jnp.int32(1)), 0)
         positives = jnp.sum(y & mask, dtype=jnp.int32)
         errors = positives + jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(gain, dtype=jnp.int32)])

@@ -96,9 +96,14 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """An integer in [low, high]."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
-        span = f">= {low}" if high is None else f"in [{low}, {high}]"
+        span = f">= {low}" if high is None else f"in [{low}, {short(high)}]"
         raise InputError(name, f"a whole number {span}", repr(value), f"choose {name} {span}")
     return int(value)
+
+
+def short(value: int) -> str:
+    """A large power of two as such."""
+    return f"2**{value.bit_length() - 1}" if value > 2**64 and not value & (value - 1) else str(value)
 
 
 def whole_or_none(name: str, value: Any, low: int, high: int | None = None) -> None:

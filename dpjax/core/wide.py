@@ -9,12 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.core.checks import InputError
+
 LIMBS = 2
 
 
 def join(limbs: Array | np.ndarray) -> Array:
     """``uint32[..., 1 or 2]`` -> ``uint64[...]``."""
     limbs = jnp.asarray(limbs)
+    _narrow(limbs)
     low = limbs[..., -1].astype(jnp.uint64)
     if limbs.shape[-1] == 1:
         return low
@@ -44,6 +47,7 @@ def encode(values, limbs: int = LIMBS) -> np.ndarray:
 def decode(limbs) -> np.ndarray:
     """Host: ``uint32[..., 1 or 2]`` -> ``uint64[...]``."""
     array = np.asarray(limbs).astype(np.uint64)
+    _narrow(array)
     if array.shape[-1] == 1:
         return array[..., 0]
     return (array[..., 0] << np.uint64(32)) | array[..., 1]
@@ -63,6 +67,13 @@ def unpack(limbs) -> np.ndarray:
     out = np.empty(len(flat), object)
     out[:] = [int.from_bytes(row.tobytes(), "big") for row in flat]
     return out.reshape(array.shape[:-1])
+
+
+def _narrow(limbs: Array | np.ndarray) -> None:
+    if limbs.shape[-1] > LIMBS:
+        actual = f"elements of {limbs.shape[-1]} limbs"
+        advice = "larger domains are for Points and Thresholds"
+        raise InputError("domain", "at most 2**64 elements for this class, learner or sanitizer", actual, advice)
 
 
 def sort(

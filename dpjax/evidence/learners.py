@@ -26,7 +26,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.boosting import FirstLabel
-from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
+from dpjax.evidence.medians import small_majority, small_recprefix, small_rsc, small_treelog
 from dpjax.learners import representations as r
 from dpjax.learners.representation_learner import RepresentationPlan
 from dpjax.learners.vc1_improper import ImproperPlan
@@ -246,6 +246,7 @@ class Region(le.PolygonLearner):
 
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
+    "majority": small_majority,
     "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
     "rsc": small_rsc,
     "treelog": small_treelog,
@@ -294,6 +295,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
     "interior-added": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2, _ADDED)),
     "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),
+    "interior-majority": lambda: World(SmallInterior(_LINE, "majority", 2), twin=8),
     "interior-treelog": lambda: World(SmallInterior(_LINE, "treelog", 2), twin=4),
     "vc1-rows": lambda: World(FewRows(_LINE, "exponential"), twin=4),
     "vc1-rows-tree": lambda: World(FewRows(_tree(), "exponential"), twin=4),
@@ -301,6 +303,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-exponential": lambda: World(le.ImproperVC1(_LINE, "exponential", 2), twin=4),
     "vc1-tree": lambda: World(le.ImproperVC1(_tree(), "exponential", 2), twin=4),
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=8),
+    "vc1-majority": lambda: World(SmallImproper(_LINE, "majority", 2), twin=8),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=8),
     "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 24), twin=None, unlisted=_LAPLACE),
     "vc1-proper": lambda: World(ManyRows(_tree(2), "exponential", None, 0.1, 1, 0.5), twin=2, sharp=False),

@@ -37,6 +37,11 @@ def small_recprefix(bits: int, privacy: Privacy, gap: int = 2) -> m.RecPrefixPla
     return m.RecPrefixDesign(bits, epsilon, delta, None, 0.0, 1, 1.0, (step,), bits + 1, 1, 0.5).plan()
 
 
+def small_majority(bits: int, privacy: Privacy) -> m.MajorityPlan:
+    """Majority with half of epsilon for each step, and a threshold of half of the rows."""
+    return m.MajorityDesign(bits, float(privacy.epsilon), float(privacy.delta), None, 0.0, 1, 1.0, 0.5, 1).plan()
+
+
 def small_treelog(bits: int, privacy: Privacy) -> m.TreeLogPlan:
     """TreeLog with such sizes: 4 deepest rows."""
     step = TreeStepDesign(bits, 0.25, 0.75, 0.25, 0.25, 0.5, 0.5, 0.5, 4, 1)
@@ -65,7 +70,7 @@ def median_names() -> list[str]:
 
 def median_relations(name: str) -> tuple[Neighboring, ...]:
     """The relations under which a median claims privacy."""
-    return (REPLACE,) if name in ("recprefix", "treelog_rsc") else (REPLACE, ADD)
+    return (REPLACE,) if name in ("majority", "recprefix", "treelog_rsc") else (REPLACE, ADD)
 
 
 def _exponential(relation: Neighboring) -> Target:
@@ -93,6 +98,12 @@ def _recprefix(relation: Neighboring) -> Target:
     plan = partial(small_recprefix, _BITS)
     claim = lambda e, d: m.recprefix_guarantee(plan(Privacy(e, d)))  # noqa: E731
     return _target("recprefix", _run, claim, relation, plan=plan)
+
+
+def _majority(relation: Neighboring) -> Target:
+    plan = partial(small_majority, _BITS)
+    claim = lambda e, d: plan(Privacy(e, d)).guarantee()  # noqa: E731
+    return _target("majority", _run, claim, relation, plan=plan)
 
 
 def _treelog(relation: Neighboring) -> Target:
@@ -152,6 +163,7 @@ def _target(
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {
     "exponential_median": _exponential,
+    "majority": _majority,
     "recprefix": _recprefix,
     "three_candidates": _candidates,
     "treelog": _treelog,

@@ -11,8 +11,8 @@ from dpjax.audit.enumeration.exact import table_of
 from dpjax.audit.sampling.known import KnownLaw
 from dpjax.audit.target.databases import Universe, show_numbers, vectors
 from dpjax.audit.target.target import Pair, Target
+from dpjax.core import bit_strings as B
 from dpjax.core.types import Neighboring, Sample
-from dpjax.mechanisms.median import bits as B
 
 
 def target_of(

@@ -17,7 +17,8 @@ from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.concepts import outside
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import Domain
-from dpjax.core import checks, wide
+from dpjax.core import checks
+from dpjax.core.arithmetic import arithmetic
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.members import Base, implements, member, required
 from dpjax.core.plans import Spends, require_leaves
@@ -259,8 +260,9 @@ class Learner(Base):
         domain, x = self.concepts.domain, sample.x
         limbs_of(x, domain)
         if isinstance(domain, Domain) and domain.size < 2 ** (32 * domain.limbs):
+            numbers = arithmetic(domain.limbs)
             with jax.enable_x64(True):
-                x = wide.split(jnp.minimum(wide.join(x), jnp.uint64(domain.size - 1)), domain.limbs)
+                x = numbers.element(numbers.lesser(numbers.read(x), numbers.constant(domain.size - 1)))
         return Sample(x, sample.y, sample.mask)
 
 

@@ -12,7 +12,8 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.points import Points
-from dpjax.core import checks, keys, wide
+from dpjax.core import checks, keys
+from dpjax.core.arithmetic import arithmetic
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import Learner
@@ -28,7 +29,7 @@ class Groups(NamedTuple):
     """The rows grouped by value, ascending; slot r holds the r-th distinct value, later slots are empty.
 
     rows ``int32[n]``: number of rows with the value. mode, second ``int32[n]``: the two largest multiplicities of a
-    label vector among them. value ``uint32[n, 2]``. labels ``uint32[n, words]``: the smallest vector of multiplicity
+    label vector among them. value ``uint32[n, W]``. labels ``uint32[n, words]``: the smallest vector of multiplicity
     ``mode``.
     """
 
@@ -125,7 +126,7 @@ class PointLearner(Learner):
 class Sorted(NamedTuple):
     """The rows in the order of (value, label vector), padding last.
 
-    value ``uint32[n, 2]``, labels ``uint32[n, words]``. real, new_value, new_cell ``bool[n]``: whether a row is no
+    value ``uint32[n, W]``, labels ``uint32[n, words]``. real, new_value, new_cell ``bool[n]``: whether a row is no
     padding, the first one of its value, and the first one of its value and label vector.
     """
 
@@ -143,9 +144,10 @@ def sort_rows(sample: Sample, size: int) -> Sorted:
     with jax.enable_x64(True):
         columns = tuple(words[:, i] for i in range(words.shape[1]))
         bits = tuple(min(32, sample.y.shape[1] - 32 * i) for i in range(words.shape[1]))
-        values, *vectors = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size, bits=bits)
-        limbs = wide.split(values)
-        new_value = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
+        numbers = arithmetic(sample.x.shape[1])
+        values, *vectors = numbers.sort(numbers.read(sample.x), columns, real=sample.mask, below=size, bits=bits)
+        limbs = numbers.number(values)
+        new_value = real & jnp.concatenate([jnp.ones(1, bool), numbers.differ(values[1:], values[:-1])])
     labels = jnp.stack(vectors, axis=-1)
     changed = jnp.concatenate([jnp.ones(1, bool), jnp.any(labels[1:] != labels[:-1], axis=-1)])
     return Sorted(limbs, labels, real, new_value, new_value | (real & changed))
@@ -187,7 +189,7 @@ def stability_gap(groups: Groups, heavy: Array) -> Array:
 
 
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:
-    """The lowest heavy value whose vector has the concept's bit, ``uint32[k, 2]``, and whether it exists."""
+    """The lowest heavy value whose vector has the concept's bit, ``uint32[k, W]``, and whether it exists."""
     slot = jnp.arange(heavy.shape[0], dtype=jnp.int32)
     first = jnp.min(jnp.where(unpack(groups.labels, k) & heavy[:, None], slot[:, None], _NONE), axis=0)
     return groups.value[jnp.clip(first, 0, heavy.shape[0] - 1)], first != _NONE

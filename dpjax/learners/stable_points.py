@@ -23,7 +23,7 @@ from dpjax.theory import points as theory
 class Cells(NamedTuple):
     """The distinct pairs of a value and a label vector, ascending; slots behind them are empty.
 
-    rows ``int32[n]``: number of rows. value ``uint32[n, 2]``. labels ``uint32[n, words]``.
+    rows ``int32[n]``: number of rows. value ``uint32[n, W]``. labels ``uint32[n, words]``.
     """
 
     rows: Array

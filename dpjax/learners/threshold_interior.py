@@ -12,7 +12,7 @@ from dpjax.accounting.distance import group_delta
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.core import checks, wide
+from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
@@ -22,7 +22,7 @@ from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
 
-METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
+METHODS = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
 _LEAST_DELTA = 1e-30  # for the median: its splits stay normal float32 numbers
 
 
@@ -44,9 +44,9 @@ class ThresholdInterior(Learner):
     count as 0, missing negative ones as the last element. If the median abstains: threshold 0, with outcome -1.
 
     Args:
-      concepts: thresholds over a domain of at most 2**64 elements.
-      method: the interior point mechanism: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one with the
-        fewest records.
+      concepts: thresholds over an ordered domain.
+      method: the interior point mechanism: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the
+        one with the fewest records.
       records: m >= 1, or None for the number that the interior point needs to fail with probability beta / 2.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two
@@ -89,7 +89,7 @@ class ThresholdInterior(Learner):
         """One threshold."""
         rows, mask = self.selected(sample, plan)
         answer = private_median(key, rows, mask, plan.median)
-        number = jnp.concatenate([jnp.zeros(2 - answer.element.shape[0], jnp.uint32), answer.element])
+        number = jnp.concatenate([jnp.zeros(max(0, 2 - answer.element.shape[0]), jnp.uint32), answer.element])
         return Hypothesis(number[None], jnp.zeros(1, bool), answer.outcome[None])
 
     def selected(self, sample: Sample, plan: InteriorPlan) -> tuple[Array, Array]:
@@ -98,14 +98,17 @@ class ThresholdInterior(Learner):
         lacking = max(0, most - sample.capacity)
         rank = jnp.arange(most, dtype=jnp.int32)
         used = jnp.concatenate([rank >= most - plan.records, rank < plan.records])
+        numbers = self.concepts.numbers
+
+        def ascending(rows: Array, missing: Array) -> Array:
+            return numbers.ascending(jnp.append(rows, jnp.broadcast_to(missing, (lacking, *missing.shape)), axis=0))
+
         with jax.enable_x64(True):
-            values, top = wide.join(sample.x), jnp.uint64(size - 1)
-            bottom_up = jnp.where(sample.mask & column, values, jnp.uint64(0))
-            ones = jnp.sort(jnp.append(bottom_up, jnp.zeros(lacking, jnp.uint64)))[-most:]
-            lowered = jnp.maximum(values, jnp.uint64(1)) - jnp.uint64(1)
-            top_down = jnp.where(sample.mask & ~column, lowered, top)
-            zeros = jnp.sort(jnp.append(top_down, jnp.full(lacking, top)))[:most]
-            return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs), used
+            values, bottom, one, top = numbers.read(sample.x), *(numbers.constant(value) for value in (0, 1, size - 1))
+            ones = ascending(numbers.where(sample.mask & column, values, bottom), bottom)[-most:]
+            lowered = numbers.subtract(numbers.greater(values, one), one)
+            zeros = ascending(numbers.where(sample.mask & ~column, lowered, top), top)[:most]
+            return numbers.element(jnp.concatenate([ones, zeros])), used
 
     def _guarantee(self, plan: InteriorPlan) -> Guarantee:
         """The median's guarantee for databases at distance two, or one if rows are added."""

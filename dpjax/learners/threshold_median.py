@@ -11,7 +11,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.core import checks, wide
+from dpjax.core import checks
 from dpjax.core.plans import Count, Positive, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner
@@ -46,7 +46,7 @@ class ThresholdMedian(Learner):
     threshold with at most m - 1 errors per side even if points coincide. m depends on epsilon, beta and |X|.
 
     Args:
-      concepts: thresholds over a domain of at most 2**64 elements.
+      concepts: thresholds over an ordered domain.
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two of
       the 2 m selected records and an added one at most one (`records_moved`), so each element's depth moves by at most
@@ -81,35 +81,36 @@ class ThresholdMedian(Learner):
 
     def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
         """Level sets of depth, as errors m - depth; missing positives are at the bottom, negatives at the top."""
-        count, size = sample.capacity, self.concepts.size
+        count, size, numbers = sample.capacity, self.concepts.size, self.concepts.numbers
         index = jnp.arange(count, dtype=jnp.int32)
         with jax.enable_x64(True):
-            values = wide.join(sample.x)
+            values = numbers.read(sample.x)
+            bottom_end, unit, top_end = (numbers.constant(value) for value in (0, 1, size - 1))
             positive, negative = sample.mask & column, sample.mask & ~column
-            (ones,) = wide.sort(values, real=positive, below=size)
-            (zeros,) = wide.sort(jnp.maximum(values, jnp.uint64(1)) - jnp.uint64(1), real=negative, below=size)
+            (ones,) = numbers.sort(values, real=positive, below=size)
+            lowered = numbers.subtract(numbers.greater(values, unit), unit)
+            (zeros,) = numbers.sort(lowered, real=negative, below=size)
             n_ones, n_zeros = (jnp.sum(part, dtype=jnp.int32) for part in (positive, negative))
             used = jnp.concatenate([(index >= n_ones - m) & (index < n_ones), index < jnp.minimum(m, n_zeros)])
-            (records,) = wide.sort(jnp.concatenate([ones, zeros]), real=used, below=size)
+            (records,) = numbers.sort(jnp.concatenate([ones, zeros]), real=used, below=size)
             total = jnp.sum(used, dtype=jnp.int32)
             bottom, top = m - jnp.minimum(m, n_ones), m - jnp.minimum(m, n_zeros)
             place = jnp.arange(2 * count, dtype=jnp.int32)
             real = place < total
-            starts = real & jnp.concatenate([jnp.ones(1, bool), records[1:] != records[:-1]])
+            starts = real & jnp.concatenate([jnp.ones(1, bool), numbers.differ(records[1:], records[:-1])])
             boundary = jax.lax.cummin(jnp.where(starts | ~real, place, 2 * count), reverse=True)
             after = jnp.minimum(jnp.concatenate([boundary[1:], jnp.full(1, 2 * count, jnp.int32)]), total)
             # gap g lies strictly between records g - 1 and g; gap 0 and gap `total` extend to the ends of the domain
             gap = jnp.arange(2 * count + 1, dtype=jnp.int32)
-            unit = jnp.uint64(1)
-            left = jnp.concatenate([jnp.zeros(1, jnp.uint64), records])
-            right = jnp.concatenate([records, jnp.zeros(1, jnp.uint64)])
-            room_left = (gap == 0) | (left < jnp.uint64(size - 1))
-            room_right = (gap == total) | (right > jnp.uint64(0))
-            low = jnp.where(gap == 0, left, left + unit)
-            high = jnp.where(gap == total, jnp.uint64(size - 1), right - unit)
-            gap_alive = (gap <= total) & room_left & room_right & (low <= high)
-            first = wide.split(jnp.concatenate([records, low]))
-            last = wide.split(jnp.concatenate([records, high]))
+            left = jnp.concatenate([bottom_end[None], records])
+            right = jnp.concatenate([records, bottom_end[None]])
+            room_left = (gap == 0) | numbers.less(left, top_end)
+            room_right = (gap == total) | numbers.above(right, bottom_end)
+            low = numbers.where(gap == 0, left, numbers.add(left, unit))
+            high = numbers.where(gap == total, top_end, numbers.subtract(right, unit))
+            gap_alive = (gap <= total) & room_left & room_right & numbers.less_equal(low, high)
+            first = numbers.number(jnp.concatenate([records, low]))
+            last = numbers.number(jnp.concatenate([records, high]))
         at_most = jnp.concatenate([after, gap])
         at_least = jnp.concatenate([total - place, total - gap])
         depth = jnp.minimum(bottom + at_most, top + at_least)

@@ -12,6 +12,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree.tree import Tree
+from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Count, Spends, bucket, down, plan_type, whole
@@ -21,15 +22,13 @@ from dpjax.learners.samples import Pairs, database, single_column
 from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
-METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
+METHODS = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
 FEWEST = "fewest"
 _ALPHA = 1 / 3  # of Algorithm 2's median: t/6 of t subsamples on either side
-_NODE_BITS = 64
 _MOST_SUBSAMPLES = 1 << 29
 
 
@@ -80,8 +79,8 @@ class ImproperVC1(Learner):
 
     Args:
       concepts: a `Tree`, or `Thresholds` as a path, of any height.
-      method: the median: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one that needs the fewest
-        rows.
+      method: the median: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the one that needs the
+        fewest rows.
       subsamples: None for each row by itself; t >= 1 subsamples, or "fewest" for as few as Theorem 11 allows, each step
         failing with beta / 3. Row r of a random order goes to subsample r mod t.
 
@@ -148,7 +147,8 @@ class ImproperVC1(Learner):
         voting = B.less_equal(median.element, depths) & real
         votes = B.sort_rows(self.concepts.ancestor(nodes, median.element), voting)
         count = jnp.sum(voting, dtype=jnp.int32)
-        scores = T.prefix_weights(votes, count, jnp.int32(_NODE_BITS), jnp.ones_like(voting), _NODE_BITS)
+        bits = 32 * votes.shape[-1]
+        scores = T.prefix_weights(votes, count, jnp.int32(bits), jnp.ones_like(voting), bits)
         chosen = choosing(scores, plan.choice.epsilon, plan.choice.delta).sample(of_node)
         answered = (chosen >= 0) & (median.outcome == 0)
         node = jnp.where(answered, votes[jnp.maximum(chosen, 0)], jnp.uint32(0))

@@ -12,6 +12,7 @@ from dpjax.laws import Categorical, fold_max
 from dpjax.laws.table import NEVER
 from dpjax.mechanisms._inputs import epsilon_of, lag, vector
 
+_RESOLUTION = 2.0**-31
 LESS = 2.0**-14  # the fraction by which `scaled` reduces a float32 inverse temperature
 RAN = (1 - LESS) * (1 - 2.0**-22)  # what it leaves, at the least, of one that is first rounded down
 
@@ -34,6 +35,11 @@ def rate(
             "monotonic", "False under REPLACE_ONE", "True", "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out"
         )
     return epsilon_of(epsilon) / (positive("sensitivity", sensitivity) * (1 if monotonic else 2))
+
+
+def resolved(factor: Array, nats: float) -> Array:
+    """The inverse temperature, or 0 if it is too small for log-bases of up to ``nats``, see `scaled`: large domains."""
+    return jnp.where(factor >= _RESOLUTION * nats, factor, jnp.zeros_like(factor))
 
 
 def effective_epsilon(epsilon: float) -> float:
@@ -83,7 +89,8 @@ def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: A
 
     A float32 factor is reduced by the fraction `LESS` to pay for rounding: an error of at most E in the log-weights
     changes the privacy loss by at most 4 E. Here E = (2**-48 + 2**-52) factor x lag, and 32-bit integers lag by less
-    than 2**31, so 4 E < 0.54 LESS factor. A base of r nats adds 2**-46 r, which fits in the rest if factor >= 2**-31 r.
+    than 2**31, so 4 E < 0.54 LESS factor. A base of r nats adds 2**-46 r, which fits in the rest if factor >= 2**-31 r
+    (`resolved`).
     """
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
     existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))

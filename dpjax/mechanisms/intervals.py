@@ -1,9 +1,10 @@
-"""The exponential mechanism over an ordered domain of up to 2**64 elements, at a cost independent of its size.
+"""The exponential mechanism over an ordered domain, at a cost independent of its size.
 
 n data points cut the domain into few cells on which the score is constant. A cell is drawn with
 probability proportional to width x exp(rate x score), then one of its elements uniformly.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import jax
@@ -11,11 +12,11 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core import random, wide
+from dpjax.core.arithmetic import Arithmetic, arithmetic, encode
 from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
-from dpjax.mechanisms.exponential import rate, scaled
+from dpjax.mechanisms.exponential import rate, resolved, scaled
 
 
 @register_dataclass
@@ -23,10 +24,10 @@ from dpjax.mechanisms.exponential import rate, scaled
 class Pieces:
     """A partition of {0, ..., size-1} (or of part of it) into cells of equal score.
 
-    first, last: ``uint32[p, 2]``, both inclusive.
+    first, last: ``uint32[p, W]``, both inclusive, of two limbs or more.
     errors: ``int32[p]``; smaller is better.
     alive: ``bool[p]``; False for an empty cell.
-    holes: ``uint32[h, 2]`` ascending, with ``hole: bool[h]``, or None: elements within the LAST cell's span that belong
+    holes: ``uint32[h, W]`` ascending, with ``hole: bool[h]``, or None: elements within the LAST cell's span that belong
         to other cells, so that all elements that do not occur in the data are a single cell.
     size: static, of the domain; None if unknown, and then the law has no support.
     """
@@ -39,16 +40,22 @@ class Pieces:
     hole: Array | None = None
     size: int | None = field(default=None, metadata={"static": True})
 
+    @property
+    def numbers(self) -> Arithmetic:
+        """The arithmetic of elements."""
+        return arithmetic(self.first.shape[1])
+
     def element(self, index: Array, offset: Array) -> Array:
-        """Element number ``offset`` (``uint64[]``, from 0) of cell ``index``, ``uint64[]``. 64-bit types enabled."""
-        element = wide.join(self.first[index]) + offset
+        """The value of element number ``offset``, from 0, of cell ``index``, see `numbers`. 64-bit types enabled."""
+        numbers = self.numbers
+        element = numbers.add(numbers.read(self.first[index]), offset)
         holes = _holes_of(self, index)
         if holes is None:
             return element
         # the j-th hole lies at or below the answer iff hole_j - j <= first + offset
         values, real = holes
-        rank = jnp.cumsum(real.astype(jnp.uint64)) - jnp.uint64(1)
-        return element + jnp.sum(real & (values - rank <= element), dtype=jnp.uint64)
+        passed = real & numbers.less_equal(numbers.subtract(values, numbers.ranks(real)), element)
+        return numbers.add(element, numbers.count(passed))
 
 
 @register_dataclass
@@ -61,39 +68,42 @@ class IntervalLaw(Law):
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One element, ``uint32[2]``. If no cell is alive, element 0 (a fixed, data-independent default)."""
+        """One element, ``uint32[W]``. If no cell is alive, element 0 (a fixed, data-independent default)."""
         of_piece, inside = jax.random.split(key)
         chosen = self.choice.sample(of_piece)
         pieces, index = self.pieces, jnp.maximum(chosen, 0)
+        numbers = pieces.numbers
         with jax.enable_x64(True):
-            span = wide.join(pieces.last[index]) - wide.join(pieces.first[index])
+            span = numbers.subtract(numbers.read(pieces.last[index]), numbers.read(pieces.first[index]))
             holes = _holes_of(pieces, index)
             if holes is not None:
-                span = span - jnp.sum(holes[1], dtype=jnp.uint64)
-            # the number of elements is span + 1, which may be 2**64: three limbs
-            count = wide.split(span + jnp.uint64(1))
-            full = (span == jnp.uint64(2**64 - 1)).astype(jnp.uint32)
-            offset = wide.join(random.randint_below(inside, jnp.concatenate([full[None], count]))[1:])
-            return jnp.where(chosen < 0, jnp.uint32(0), wide.split(pieces.element(index, offset)))
+                span = numbers.subtract(span, numbers.count(holes[1]))
+            offset = numbers.uniform_up_to(inside, span)
+            return jnp.where(chosen < 0, jnp.uint32(0), numbers.element(pieces.element(index, offset)))
 
     def log_prob(self, element: Array) -> Array:
-        """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every cell."""
+        """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside every cell."""
+        numbers = self.pieces.numbers
         with jax.enable_x64(True):
-            value = wide.join(element)
-            first, last = wide.join(self.pieces.first), wide.join(self.pieces.last)
-            inside = self.pieces.alive & (first <= value) & (value <= last)
+            value = numbers.read(element)
+            first, last = numbers.read(self.pieces.first), numbers.read(self.pieces.last)
+            inside = self.pieces.alive & numbers.less_equal(first, value) & numbers.less_equal(value, last)
             if self.pieces.holes is not None and self.pieces.hole is not None:
-                at_hole = jnp.any(self.pieces.hole & (wide.join(self.pieces.holes) == value))
+                at_hole = jnp.any(self.pieces.hole & numbers.equal(numbers.read(self.pieces.holes), value))
                 inside = inside.at[-1].set(inside[-1] & ~at_hole)
             width = _log_width(self.pieces, jnp.float64)
             alive = jnp.any(self.choice.log_weights > -jnp.inf)  # else element 0
             log_mass = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
-            return jnp.where(alive, log_mass, jnp.where(value == 0, 0.0, -jnp.inf))
+            return jnp.where(alive, log_mass, jnp.where(jnp.all(element == 0), 0.0, -jnp.inf))
 
     def support(self, limit: int) -> Support | None:
         """All elements of the domain, if its size is known."""
         size = self.pieces.size
-        return None if size is None or size > limit else listed(wide.encode(range(size)), self.log_prob)
+        return (
+            None
+            if size is None or size > limit
+            else listed(encode(range(size), self.pieces.first.shape[1]), self.log_prob)
+        )
 
 
 def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity: float = 1) -> IntervalLaw:
@@ -109,12 +119,14 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
     Reference: McSherry and Talwar 2007, Theorem 6; the cells are those of the exponential median.
     """
     factor = rate(epsilon, sensitivity)
+    if (bits := 32 * pieces.first.shape[1]) > 64:
+        factor = resolved(factor, bits * math.log(2))
     asked(_packed(pieces), "interval_exponential", sensitivity, "pieces")
     return IntervalLaw(scaled(-pieces.errors, factor, pieces.alive, _log_width(pieces, jnp.float64)), pieces)
 
 
 def _packed(pieces: Pieces) -> Array:
-    """``int32[p, 6]``: the bits of first and last, errors, and whether the cell is alive."""
+    """``int32[p, 2 W + 2]``: the bits of first and last, errors, and whether the cell is alive."""
     limbs = jax.lax.bitcast_convert_type(jnp.concatenate([pieces.first, pieces.last], axis=1), jnp.int32)
     return jnp.concatenate([limbs, pieces.errors[:, None], pieces.alive.astype(jnp.int32)[:, None]], axis=1)
 
@@ -122,15 +134,15 @@ def _packed(pieces: Pieces) -> Array:
 def _log_width(pieces: Pieces, dtype) -> Array:
     """log of the number of elements of each cell, ``dtype[p]``; 0 for empty cells."""
     with jax.enable_x64(True):
-        span = wide.join(pieces.last) - wide.join(pieces.first)
+        numbers = pieces.numbers
+        span = numbers.subtract(numbers.read(pieces.last), numbers.read(pieces.first))
         if pieces.hole is not None:
-            span = span.at[-1].add(-jnp.sum(pieces.hole, dtype=jnp.uint64))
-        width = span.astype(dtype) + jnp.asarray(1.0, dtype)
-        return jnp.log(jnp.where(pieces.alive, width, jnp.ones_like(width)))
+            span = numbers.shortened(span, numbers.count(pieces.hole))
+        return numbers.log_count(span, pieces.alive, dtype)
 
 
 def _holes_of(pieces: Pieces, index: Array) -> tuple[Array, Array] | None:
     if pieces.holes is None or pieces.hole is None:
         return None
     is_last = index == pieces.alive.shape[0] - 1
-    return wide.join(pieces.holes), pieces.hole & is_last
+    return pieces.numbers.read(pieces.holes), pieces.hole & is_last

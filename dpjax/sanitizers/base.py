@@ -13,13 +13,13 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.draws import asked
 from dpjax.core.members import Base, member, required
 from dpjax.core.plans import Number, Spends
 from dpjax.core.types import MOST_ROWS, Accuracy, Neighboring, Privacy, replace_one_only
 from dpjax.laws import Laplace, RoundedLaplace
-from dpjax.mechanisms.median import bits as B
 
 
 @register_dataclass

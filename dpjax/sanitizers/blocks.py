@@ -11,13 +11,13 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_epsilon0
+from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Slack, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes

@@ -16,13 +16,13 @@ from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Positive, Spends, down, plan_type, require_leaves, require_shape, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import RoundedLaplace
 from dpjax.mechanisms.exponential import effective_epsilon
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import OfThresholds, Sanitized, noisy_counts, top_of, whole_rows

@@ -8,11 +8,11 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Privacy, host_numbers
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.joint_law import JointLaw

@@ -15,11 +15,11 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.core import bit_strings as B
 from dpjax.core import keys
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
 from dpjax.mechanisms.median import MedianLaw
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import top_of
 
 

@@ -10,7 +10,8 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.domain import Domain
-from dpjax.core import checks, wide
+from dpjax.core import checks
+from dpjax.core.arithmetic import arithmetic, encode
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Positive, Spends, down, plan_type, require_leaves, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
@@ -44,7 +45,7 @@ class PointCounts(OfElements):
     that are not kept, so that none gets many, or over all values if the domain has fewer such values.
 
     Args:
-      domain: of up to 2**64 values; its size does not affect the sample size.
+      domain: of any size, which does not affect the sample size.
       kept, fillers: >= 1; by default 3 / alpha values are kept, and 2 / alpha are fillers.
 
     Noisy counts are integers clipped to [0, n].
@@ -128,7 +129,7 @@ class PointCounts(OfElements):
     def _fillers(self, kept: Array, real: Array, fillers: int) -> tuple[Array, Array]:
         """The lowest values that are not kept, ``uint32[fillers, limbs]``, and whether they exist."""
         tried = min(kept.shape[0] + fillers, self.domain.size)
-        value = jnp.asarray(wide.encode(range(tried), self.domain.limbs))
+        value = jnp.asarray(encode(range(tried), self.domain.limbs))
         taken = jnp.any(jnp.all(value[:, None] == kept[None], axis=-1) & real[None], axis=1)
         place = jnp.where(taken, fillers, jnp.cumsum(~taken, dtype=jnp.int32) - 1)
         filler = jnp.zeros((fillers, value.shape[1]), jnp.uint32).at[place].set(value, mode="drop")
@@ -140,10 +141,11 @@ def value_counts(x: Array, mask: Array, size: int) -> tuple[Array, Array]:
     count = x.shape[0]
     index = jnp.arange(count, dtype=jnp.int32)
     with jax.enable_x64(True):
-        (values,) = wide.sort(wide.join(x), real=mask, below=size)
+        numbers = arithmetic(x.shape[1])
+        (values,) = numbers.sort(numbers.read(x), real=mask, below=size)
         real = index < jnp.sum(mask, dtype=jnp.int32)
-        starts = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
-        limbs = wide.split(values, x.shape[1])
+        starts = real & jnp.concatenate([jnp.ones(1, bool), numbers.differ(values[1:], values[:-1])])
+        limbs = numbers.element(values)
     slot = jnp.where(real, jnp.cumsum(starts, dtype=jnp.int32) - 1, count)
     counts = jnp.zeros(count, jnp.int32).at[slot].add(1, mode="drop")
     distinct = jnp.zeros_like(limbs).at[slot].set(limbs, mode="drop")

@@ -18,12 +18,12 @@ from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Positive, Slack, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size, reference_epsilon

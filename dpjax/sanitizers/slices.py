@@ -16,6 +16,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.slices import slices as slices_guarantee
 from dpjax.accounting.slices import slices_epsilon, slices_rate
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import (
@@ -34,7 +35,6 @@ from dpjax.core.random import MOST_LEVELS, GeometricTable, geometric_table
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Geometric
 from dpjax.mechanisms.exponential import effective_epsilon
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized, whole_rows
 from dpjax.sanitizers.blocks import blocks_for, log_size

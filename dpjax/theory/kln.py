@@ -1,10 +1,11 @@
 """Sample sizes of the exponential mechanism over a finite class."""
 
-from math import atanh, ceil, expm1, inf, isfinite, log, log1p, sinh
+from math import atanh, ceil, expm1, inf, isfinite, log1p, sinh
 
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.host import host_functions
+from dpjax.theory.search import log_over
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -26,7 +27,7 @@ def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     if concepts == 1:
         return 1
     rate = -log1p(alpha * expm1(-epsilon / 2))
-    return max(1, _rows(log((concepts - 1) / beta) / rate if rate else inf))
+    return max(1, _rows(log_over(concepts - 1, beta) / rate if rate else inf))
 
 
 def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -36,7 +37,7 @@ def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float)
     """
     _check(concepts, epsilon, alpha, beta)
     smallest = min(alpha, alpha * epsilon)
-    return _rows(max(8 / alpha, 4 / (alpha * epsilon)) * log(2 * concepts / beta) if smallest else inf)
+    return _rows(max(8 / alpha, 4 / (alpha * epsilon)) * log_over(2 * concepts, beta) if smallest else inf)
 
 
 def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -56,7 +57,7 @@ def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
         return 1
     t = min(epsilon / 2, atanh(alpha))
     rate = -log1p(2 * sinh(t / 2) ** 2 - alpha * sinh(t))
-    return max(1, _rows(log((concepts - 1) / beta) / rate if rate > 0 else inf))
+    return max(1, _rows(log_over(concepts - 1, beta) / rate if rate > 0 else inf))
 
 
 def agnostic_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -71,7 +72,7 @@ def agnostic_printed(concepts: int, epsilon: float, alpha: float, beta: float) -
     if concepts == 1:
         return 1
     smallest = min(alpha**2, alpha * epsilon)
-    return _rows(max(8 / alpha**2, 4 / (alpha * epsilon)) * log(3 * concepts / beta) if smallest else inf)
+    return _rows(max(8 / alpha**2, 4 / (alpha * epsilon)) * log_over(3 * concepts, beta) if smallest else inf)
 
 
 def _rows(value: float) -> int:

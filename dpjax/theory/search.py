@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from math import log
 
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.host import host_functions
@@ -24,6 +25,11 @@ def smallest(enough: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def log_over(count: int, part: float) -> float:
+    """ln(count / part) for a whole number of any size."""
+    return log(count / part) if count.bit_length() <= 500 else log(count) - log(part)
 
 
 def least(enough: Callable[[float], bool], low: float, high: float) -> float:

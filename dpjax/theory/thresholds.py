@@ -1,10 +1,10 @@
 """Sample sizes of threshold learners."""
 
-from math import ceil, log
+from math import ceil
 
 from dpjax.core import checks
 from dpjax.core.host import host_functions
-from dpjax.theory.search import smallest
+from dpjax.theory.search import log_over, smallest
 
 
 def median_records(size: int, epsilon: float, beta: float) -> int:
@@ -12,9 +12,9 @@ def median_records(size: int, epsilon: float, beta: float) -> int:
 
     The best depth is m, so depth <= 0 has probability at most |X| exp(-epsilon m / 4) <= beta/2.
     """
-    checks.integer("domain size", size, 1, 2**64)
+    checks.integer("domain size", size, 1)
     checks.epsilon(epsilon)
-    return ceil((4 / epsilon) * log(2 * size / checks.probability("beta", beta)))
+    return ceil((4 / epsilon) * log_over(2 * size, checks.probability("beta", beta)))
 
 
 def median(size: int, epsilon: float, alpha: float, beta: float) -> int:

@@ -1,13 +1,27 @@
-"""Ordered domains of up to 2**64 elements."""
+"""Ordered domains."""
 
 import numpy as np
 import pytest
 
-from dpjax.concepts import Domain
+from dpjax.concepts import Domain, PointSets
 from dpjax.core.checks import InputError
 
 
-@pytest.mark.parametrize(("size", "limbs"), [(1, 1), (2, 1), (2**32 - 1, 1), (2**32, 1), (2**32 + 1, 2), (2**64, 2)])
+@pytest.mark.parametrize(
+    ("size", "limbs"),
+    [
+        (1, 1),
+        (2, 1),
+        (2**32 - 1, 1),
+        (2**32, 1),
+        (2**32 + 1, 2),
+        (2**64, 2),
+        (2**64 + 1, 3),
+        (2**96, 3),
+        (2**2048 - 1, 64),
+        (2**2048, 64),
+    ],
+)
 def test_limbs_and_round_trip(size, limbs):
     domain = Domain(size)
     assert domain.limbs == limbs
@@ -17,7 +31,7 @@ def test_limbs_and_round_trip(size, limbs):
     assert [int(v) for v in domain.decode(encoded)] == values
 
 
-@pytest.mark.parametrize("size", [0, -1, 2**64 + 1, 1.0, True, "4", None])
+@pytest.mark.parametrize("size", [0, -1, 2**2048 + 1, 1.0, True, "4", None])
 def test_sizes_that_are_none(size):
     with pytest.raises(InputError, match="domain size"):
         Domain(size)
@@ -27,6 +41,17 @@ def test_sizes_that_are_none(size):
 def test_values_outside_are_refused(value):
     with pytest.raises(InputError, match="domain element"):
         Domain(10).encode([3, value])
+
+
+def test_a_large_domain_s_error_is_short():
+    with pytest.raises(InputError, match=r"in \[1, 2\*\*2048\]") as refused:
+        Domain(2**3000)
+    assert len(str(refused.value)) < 2000
+
+
+def test_classes_without_larger_domains_refuse_them():
+    with pytest.raises(InputError, match="at most 2\\*\\*64 elements"):
+        PointSets(Domain(2**80), 2)
 
 
 def test_domains_are_equal_by_value():

@@ -11,12 +11,12 @@ from scipy.stats import chi2, kstest
 
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.concepts.hashing import HashLaw
+from dpjax.core import bit_strings as B
 from dpjax.core import random
 from dpjax.laws import Categorical, DiscreteLaplace, Geometric, IntegerWeights, Laplace, Product, RoundedLaplace
 from dpjax.mechanisms.cover.counts import NoisyCount
 from dpjax.mechanisms.histogram import stability_histogram
 from dpjax.mechanisms.intervals import interval_exponential
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.permute_and_flip import PermuteAndFlip
 from dpjax.mechanisms.resample import Resample

@@ -13,6 +13,7 @@ import pytest
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.core import bit_strings as B
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, plan_type
@@ -20,7 +21,6 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.sweep.hard_tasks import hard_splits
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import GenericLearner, database
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized, Sanitizer
 from dpjax.sanitizers.hierarchy import leaf_counts, median_tree
 from dpjax.theory import sanitizers as sizes

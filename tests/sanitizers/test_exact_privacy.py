@@ -9,9 +9,9 @@ import pytest
 
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.enumeration.outcomes import exact_table
+from dpjax.core import bit_strings as B
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import Hierarchy, IndependentQuantiles, JointQuantiles, RankBlocks, RecursiveQuantiles, Slices
 from dpjax.sanitizers.quantiles import numbered
 

@@ -6,10 +6,10 @@ import jax
 import numpy as np
 import pytest
 
+from dpjax.core import bit_strings as B
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.sweep.hard_tasks import hard_splits
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import Hierarchy, worst_gap
 
 PRIVACY, ACCURACY = Privacy(1.0, 0.0), Accuracy(0.1, 0.1)

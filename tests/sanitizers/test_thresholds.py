@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.mechanisms.median import bits as B
+from dpjax.core import bit_strings as B
 from dpjax.sanitizers import Sanitized, error
 from dpjax.sanitizers.hierarchy import consistent
 from dpjax.sanitizers.thresholds import boundaries

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core import bit_strings as B
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,

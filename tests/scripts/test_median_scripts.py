@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpjax.core import keys
+from dpjax.core.bit_strings import encode
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.median import plan_exponential, private_median, rank_quality
-from dpjax.mechanisms.median.bits import encode
 from scripts.median_domains import _program, interior_points, turning_weight
 from scripts.median_plans import plan_near
 

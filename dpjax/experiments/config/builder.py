@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dpjax.concepts.base import ConceptClass
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import MOST_BITS, Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.user_code import UserCodeError
@@ -274,7 +274,7 @@ class Builder:
             return self.build(name, value, _returned(hint, kind) if "name" in value else kind)
         kinds = kinds_of(hint)
         if Domain in kinds and not isinstance(value, Domain):
-            return Domain(checks.integer(name, whole(name, value), 1, 2**64))
+            return Domain(checks.integer(name, whole(name, value), 1, 2**MOST_BITS))
         for cls in kinds:
             if isinstance(cls, type) and issubclass(cls, Enum):
                 known = {member.value: member for member in cls} | {member.name: member for member in cls}

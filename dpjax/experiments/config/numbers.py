@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.core.checks import InputError
 
 _OPERATIONS = {ast.Pow: operator.pow, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-_EXPONENT = "powers with an exponent in 0..64 of numbers up to 2**16"
+_EXPONENT = "powers with an exponent in 0..2048 of numbers up to 2**16"
 _WORDS = "a whole number such as 4294967296, 2**32 or 1e6"
 
 
@@ -29,7 +29,7 @@ def from_words(value: str) -> int:
     """The same for a flag, which is always a string. ValueError for any other string."""
     try:
         number = _evaluate(ast.parse(value.strip(), mode="eval").body)
-    except (SyntaxError, RecursionError, MemoryError) as error:
+    except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
         raise ValueError(_WORDS) from error
     if isinstance(number, float) and not number.is_integer():
         raise ValueError(_WORDS)
@@ -40,7 +40,7 @@ def arithmetic(name: str, text: str) -> Any:
     """A number from a string of numbers with ** * + -. InputError with this name."""
     try:
         return _evaluate(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         expected = str(error) if str(error) == _EXPONENT else "a number"
         raise InputError(name, expected, repr(text), "write it as 0.5, 2**32 or 1e6") from error
 
@@ -52,7 +52,7 @@ def _evaluate(node: ast.AST) -> int | float:
         return -_evaluate(node.operand)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
         left, right = _evaluate(node.left), _evaluate(node.right)
-        if isinstance(node.op, ast.Pow) and not (isinstance(right, int) and 0 <= right <= 64 and abs(left) <= 2**16):
+        if isinstance(node.op, ast.Pow) and not (isinstance(right, int) and 0 <= right <= 2048 and abs(left) <= 2**16):
             raise ValueError(_EXPONENT)
         return _OPERATIONS[type(node.op)](left, right)
     raise ValueError(_WORDS)

@@ -14,7 +14,7 @@ from jax.tree_util import GetAttrKey, register_pytree_with_keys_class
 from dpjax.concepts import Hypothesis, outside
 from dpjax.concepts.base import require_class
 from dpjax.concepts.example_distribution import ExampleDistribution
-from dpjax.core import checks, keys, random, wide
+from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
 from dpjax.experiments.identity.describe import digest
@@ -238,9 +238,8 @@ def _encoded(concepts: Any, targets: Any) -> Array:
     array = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
     if array.ndim == 2 and array.dtype == np.uint32 and len(array):
         return jnp.asarray(array)
-    if array.ndim == 1 and len(array) and array.dtype.kind in "iuO" and concepts.size <= 2**64:
-        most = concepts.size - 1
-        return jnp.asarray(wide.encode([checks.integer("target", _plain(number), 0, most) for number in array]))
+    if array.ndim == 1 and len(array) and array.dtype.kind in "iuO":
+        return jnp.asarray(concepts.numbered([_plain(number) for number in array]))
     shape = f"{array.dtype}{list(array.shape)}"
     raise InputError("targets", "numbers of concepts, or encoded ones, uint32[c, limbs]", shape, "give at least one")
 

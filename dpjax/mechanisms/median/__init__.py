@@ -11,6 +11,10 @@ from .exponential import MedianLaw as MedianLaw
 from .exponential import exponential_median as exponential_median
 from .exponential import rank_quality as rank_quality
 from .exponential import three_candidates as three_candidates
+from .majority import MajorityPlan as MajorityPlan
+from .majority import majority as majority
+from .plan_majority import MajorityDesign as MajorityDesign
+from .plan_majority import plan_majority as plan_majority
 from .plan_recprefix import RecPrefixDesign as RecPrefixDesign
 from .plan_recprefix import plan_recprefix as plan_recprefix
 from .plan_rsc import RscDesign as RscDesign

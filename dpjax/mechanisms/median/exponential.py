@@ -6,6 +6,7 @@ uniformly. `mechanisms.intervals` does the same in 64-bit integers. Here numbers
 draw inside a cell is exact, and the position of a cell does not depend on the buffer's capacity.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
@@ -23,8 +25,7 @@ from dpjax.core.plans import STATIC, Positive, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Law, Support, listed
-from dpjax.mechanisms.exponential import exponential, rate, scaled
-from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.exponential import exponential, rate, resolved, scaled
 from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan
 
 
@@ -100,6 +101,8 @@ def exponential_median(
     """
     _check(x, mask, bits)
     factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
+    if bits > 64:
+        factor = resolved(factor, bits * math.log(2))
     top = _top(bits, size)
     rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top[None], x), mask)
     first, last, score, alive = _pieces(rows, jnp.sum(mask, dtype=jnp.int32), top, margins)
@@ -183,7 +186,7 @@ def _check(x: Array, mask: Array, bits: int) -> None:
             "x",
             f"one or more rows of {width} limbs with a truth value each, for {bits} bits",
             f"shapes {x.shape}, {mask.shape}",
-            "encode the rows with median.bits.encode(values, bits)",
+            "encode the rows with core.bit_strings.encode(values, bits)",
         )
 
 

@@ -15,12 +15,13 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, down
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median.exponential import ExponentialPlan
+from dpjax.mechanisms.median.plan_majority import plan_majority
 from dpjax.mechanisms.median.plan_recprefix import plan_recprefix
 from dpjax.mechanisms.median.plan_rsc import plan_rsc
 from dpjax.mechanisms.median.plan_search import MedianDesign, check_goal, chosen
 from dpjax.mechanisms.median.plan_treelog import plan_treelog
 
-METHODS = ("exponential", "recprefix", "treelog")
+METHODS = ("exponential", "majority", "recprefix", "treelog")
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,18 @@ def plan_exponential(
 
 
 def plan_auto(bits: int, epsilon: float, delta: float, beta: float, *, size: int | None = None) -> MedianDesign:
-    """The design that needs the fewest records for beta: exponential, RecPrefix or TreeLog; at delta 0 exponential.
+    """The design that needs fewer records for beta: exponential, or majority if delta > 0.
 
-    One level of recursion; two are worse up to the largest domain. The choice does not depend on alpha: each design
+    RecPrefix and TreeLog need more than majority for every domain. The choice does not depend on alpha: each design
     needs interior / (2 alpha) records for an alpha-median. At epsilon = 1, delta = 1e-6, beta = 0.1 the exponential
-    median is best up to 2**128, RecPrefix up to about 2**600.
+    median is best up to 2**43.
 
     Args:
       bits: in [1, 2**20]. epsilon: in [1e-5, 1e3]. delta: in [0, 1). beta: in (0, 1). size: see `plan_exponential`.
     """
     designs: list[MedianDesign] = [plan_exponential(bits, epsilon, beta, size=size)]
     if checks.delta(delta) > 0:
-        designs += [plan_recprefix(bits, epsilon, delta, beta), plan_treelog(bits, epsilon, delta, beta)]
+        designs.append(plan_majority(bits, epsilon, delta, beta))
     return min(designs, key=lambda design: design.interior)
 
 
@@ -95,5 +96,7 @@ def plan_for(
         return plan_auto(bits, epsilon, delta, beta, size=size)
     if method == "exponential":
         return plan_exponential(bits, epsilon, beta, size=size)
+    if method == "majority":
+        return plan_majority(bits, epsilon, delta, beta)
     recursive: dict[str, Any] = {"recprefix": plan_recprefix, "treelog": plan_treelog, "rsc": plan_rsc}
     return recursive[method](bits, epsilon, delta, beta, levels)

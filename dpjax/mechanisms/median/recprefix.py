@@ -9,11 +9,11 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import keys
 from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy, trimmed
 from dpjax.mechanisms.median.exponential import ExponentialPlan, three_candidates
 from dpjax.mechanisms.median.trie import prefix_weights

@@ -11,13 +11,13 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import bit_strings as B
 from dpjax.core import keys
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Count, Number, Positive, Probability, Spends, plan_type, require_leaves
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy, trimmed
 from dpjax.mechanisms.median.exponential import ExponentialPlan, three_candidates

@@ -12,6 +12,7 @@ from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.slices import slices
+from dpjax.core import bit_strings as B
 from dpjax.core import keys, random
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Count, Number, Positive, Probability, Spends, plan_type, require_leaves, same_plan
@@ -19,7 +20,6 @@ from dpjax.core.random import GeometricTable
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Laplace
 from dpjax.mechanisms.choosing import choosing
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.median.answer import Margins, MedianAnswer, MedianPlan, roomy
 from dpjax.mechanisms.median.exponential import exponential_median, three_candidates

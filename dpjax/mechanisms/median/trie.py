@@ -15,7 +15,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.core import wide
-from dpjax.mechanisms.median.bits import lcp, middle
+from dpjax.core.bit_strings import lcp, middle
 
 
 @register_dataclass

@@ -3,7 +3,7 @@
 ``light`` is the weight of light children and clusters where a family has them: put it where a mechanism's test turns.
 """
 
-from dpjax.mechanisms.median.bits import encode
+from dpjax.core.bit_strings import encode
 
 SHARES = (0.5, 0.8, 1.0, 1.2, 1.5)  # of ``light``, in the five borderline families
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dpjax.accounting.numeric.profile import hockey_stick
+from dpjax.core import bit_strings as B
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.answer import trimmed
 from dpjax.mechanisms.median.exponential import exponential_median, rank_quality, three_candidates
 

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core import bit_strings as B
 from dpjax.core.checks import InputError
 from dpjax.core.plans import stack_plans
 from dpjax.mechanisms import median as m
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.plan_search import records_for_median
 from dpjax.mechanisms.median.private_median import median_margins
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.mechanisms.median import bits as B
+from dpjax.core import bit_strings as B
 from dpjax.mechanisms.median import trie as T
 
 from .families import FAMILIES, draw

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core import bit_strings as B
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.median import bits as B
 
 WIDTHS = [1, 2, 31, 32, 33, 64, 65, 1024]
 COUNT = 120

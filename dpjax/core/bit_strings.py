@@ -58,22 +58,24 @@ def sort_rows(x: Array, real: Array) -> Array:
     x: ``uint32[capacity, W]``. real: ``bool[capacity]``, in any position; rows where it is False are ignored.
     """
     x = jnp.where(real[:, None], x, jnp.uint32(WORD))
-    count, width = x.shape
+    width = x.shape[1]
     if width == 1:
         return jnp.sort(x, axis=0)
     with jax.enable_x64(True):
         if width == 2:
             return wide.split(jnp.sort(wide.join(x)))
-        # radix sort: stable sorts by 64 bits, least significant first; the program's size does not grow with W
-        padded = jnp.concatenate([jnp.zeros((count, width % 2), jnp.uint32), x], axis=1)
-        digits = wide.join(padded.reshape(count, -1, 2)).T
-        places = jnp.arange(count, dtype=jnp.int32)
-
-        def by_digit(order, digit):
-            return jax.lax.sort((digit[order], order), num_keys=1, is_stable=True)[1], None
-
-        order, _ = jax.lax.scan(by_digit, places, digits, reverse=True)
+        order = _in_order(_digits(x))
     return x[order]
+
+
+def sort_order(x: Array, real: Array, columns: tuple[Array, ...] = ()) -> Array:
+    """The numbers of the rows in ascending order, ``int32[capacity]``; rows that are not real are last.
+
+    x: ``uint32[capacity, W]``. real: ``bool[capacity]``. columns: ``uint32[capacity]``, further sort keys. 64-bit types
+    enabled.
+    """
+    further = [column.astype(jnp.uint64)[None] for column in columns]
+    return _in_order(jnp.concatenate([(~real).astype(jnp.uint64)[None], _digits(x), *further]))
 
 
 def lcp(a: Array, b: Array, bits: int) -> Array:
@@ -165,6 +167,52 @@ def uniform_up_to(key: Array, last: Array) -> Array:
     start = (jnp.uint32(0), jnp.zeros_like(last), jnp.bool_(False))
     _, drawn, done = jax.lax.while_loop(lambda state: ~state[2] & (state[0] < _ATTEMPTS), attempt, start)
     return jnp.where(done, drawn, jnp.uint32(0))
+
+
+def ones(count: Array, width: int) -> Array:
+    """2**count - 1 in ``width`` limbs, ``uint32[..., width]``, for counts ``int32[...]`` in [0, 32 width]."""
+    return _tail(32 * width - jnp.asarray(count, jnp.int32), 32 * width)
+
+
+def shifted_left(value: Array, count: Array, width: int) -> Array:
+    """value 2**count modulo 2**(32 width), ``uint32[..., width]``, for ``uint64[...]``; 64-bit types enabled."""
+    drop = _below(width) - jnp.asarray(count, jnp.int32)[..., None]  # of the value's bits, by limb
+    value = value[..., None]
+    right = value >> jnp.clip(drop, 0, 63).astype(jnp.uint64)
+    left = value << jnp.clip(-drop, 0, 63).astype(jnp.uint64)
+    part = jnp.where(drop >= 0, right, left).astype(jnp.uint32)
+    return jnp.where((drop > -32) & (drop < 64), part, jnp.uint32(0))
+
+
+def shifted_right(x: Array, count: Array) -> Array:
+    """floor(x / 2**count) modulo 2**64, ``uint64[...]``; 64-bit types enabled."""
+    lift = _below(x.shape[-1]) - jnp.asarray(count, jnp.int32)[..., None]
+    value = x.astype(jnp.uint64)
+    left = value << jnp.clip(lift, 0, 63).astype(jnp.uint64)
+    right = value >> jnp.clip(-lift, 0, 63).astype(jnp.uint64)
+    part = jnp.where(lift >= 0, left, right)
+    return jnp.sum(jnp.where((lift > -32) & (lift < 64), part, jnp.uint64(0)), axis=-1, dtype=jnp.uint64)
+
+
+def _below(width: int) -> Array:
+    """Bits below each limb, ``int32[width]``."""
+    return 32 * jnp.arange(width - 1, -1, -1, dtype=jnp.int32)
+
+
+def _digits(x: Array) -> Array:
+    """Pairs of limbs, ``uint64[ceil(W / 2), capacity]``, most significant first."""
+    padded = jnp.concatenate([jnp.zeros((x.shape[0], x.shape[1] % 2), jnp.uint32), x], axis=1)
+    return wide.join(padded.reshape(x.shape[0], -1, 2)).T
+
+
+def _in_order(digits: Array) -> Array:
+    """Radix sort: stable sorts by 64 bits, least significant first. The program's size does not grow with W."""
+
+    def by_digit(order, digit):
+        return jax.lax.sort((digit[order], order), num_keys=1, is_stable=True)[1], None
+
+    places = jnp.arange(digits.shape[1], dtype=jnp.int32)
+    return jax.lax.scan(by_digit, places, digits, reverse=True)[0]
 
 
 def _unused(bits: int) -> int:
