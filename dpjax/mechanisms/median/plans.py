@@ -90,9 +90,9 @@ def plan_auto(bits: int, epsilon: float, delta: float, beta: float, *, size: int
 def plan_for(
     method: str, bits: int, epsilon: float, delta: float, beta: float, levels: int = 1, *, size: int | None = None
 ) -> MedianDesign:
-    """The design of a method by name: "auto", "majority", "rsc" or a member of ``METHODS``; ``levels`` for the recursive ones.
+    """The design of a method by name: "auto", "majority", "rsc" or a member of ``METHODS``.
 
-    size: the domain is {0..size - 1}, of which only the exponential median makes use; all values by default.
+    levels: of the recursive ones. size: the domain is {0..size - 1}, of which only the exponential median makes use; all values by default.
     """
     if checks.choice("method", method, (*METHODS, "auto", "majority", "rsc")) == "auto":
         return plan_auto(bits, epsilon, delta, beta, size=size)
