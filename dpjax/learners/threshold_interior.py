@@ -22,7 +22,8 @@ from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
 
-METHODS = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
+RACED = ("exponential", "recprefix", "rsc", "treelog")
+METHODS = ("auto", "majority", *RACED)
 _LEAST_DELTA = 1e-30  # for the median: its splits stay normal float32 numbers
 
 
@@ -46,7 +47,7 @@ class ThresholdInterior(Learner):
     Args:
       concepts: thresholds over an ordered domain.
       method: the interior point mechanism: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the
-        one with the fewest records.
+        one of "exponential", "recprefix" and "treelog" with the fewest records.
       records: m >= 1, or None for the number that the interior point needs to fail with probability beta / 2.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two
@@ -73,8 +74,8 @@ class ThresholdInterior(Learner):
 
     @classmethod
     def candidates(cls, concepts: Thresholds, k: int) -> list["ThresholdInterior"]:
-        """One for each method; "auto" is one of these."""
-        return [cls(concepts, method) for method in METHODS if method != "auto"]
+        """One for each method but "majority"; "auto" is one of these."""
+        return [cls(concepts, method) for method in RACED]
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
         """The median at its part of the budget, and m; n is not used."""

@@ -26,7 +26,8 @@ from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
-METHODS = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
+RACED = ("exponential", "recprefix", "rsc", "treelog")
+METHODS = ("auto", "majority", *RACED)
 FEWEST = "fewest"
 _ALPHA = 1 / 3  # of Algorithm 2's median: t/6 of t subsamples on either side
 _MOST_SUBSAMPLES = 1 << 29
@@ -79,8 +80,8 @@ class ImproperVC1(Learner):
 
     Args:
       concepts: a `Tree`, or `Thresholds` as a path, of any height.
-      method: the median: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the one that needs the
-        fewest rows.
+      method: the median: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the one
+        of "exponential", "recprefix" and "treelog" that needs the fewest rows.
       subsamples: None for each row by itself; t >= 1 subsamples, or "fewest" for as few as Theorem 11 allows, each step
         failing with beta / 3. Row r of a random order goes to subsample r mod t.
 
@@ -107,8 +108,8 @@ class ImproperVC1(Learner):
 
     @classmethod
     def candidates(cls, concepts: Tree | Thresholds, k: int) -> list["ImproperVC1"]:
-        """One for each method; "auto" is one of these."""
-        return [cls(concepts, method) for method in METHODS if method != "auto"]
+        """One for each method but "majority"; "auto" is one of these."""
+        return [cls(concepts, method) for method in RACED]
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
         """The splits of budget and beta with the fewest rows; n is not used. Algorithm 2: half and half, and t."""
