@@ -97,7 +97,8 @@ def key():
 def forget(request):
     """Compiled programs of one file are of no use to the next, and fill the memory. Those of `LIGHTLY`, also of the
     processes that they start, are not optimized."""
-    lightly = request.path.relative_to(ROOT / "tests").as_posix().startswith(LIGHTLY)
+    quick = request.config.getoption("markexpr").startswith("not slow")  # long runs are worth optimizations
+    lightly = quick and request.path.relative_to(ROOT / "tests").as_posix().startswith(LIGHTLY)
     with pytest.MonkeyPatch.context() as patch:
         if lightly:
             patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
