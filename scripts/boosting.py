@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from pages import options, table, write_page
+from papers import bgs_boosting
 
 from dpjax.baselines import ERM
 from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
@@ -25,8 +27,6 @@ from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence.boosting import PICKS, wrong_rows
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, Confident
-from dpjax.papers import bgs_boosting
-from dpjax.papers.pages import options, table, write_page
 from dpjax.plots.words import number
 from dpjax.tables import columns, grids
 from dpjax.theory import boosting

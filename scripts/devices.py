@@ -11,17 +11,17 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
+from pages import options, table, write_page
 from plans import CASES, learner_of
 
 import dpjax
+from benchmarks.equations import equations
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.identity.equations import equations
 from dpjax.experiments.run.tiles import Program, tile_shape, traced
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.store.capacity import capacity
-from dpjax.papers.pages import options, table, write_page
 from dpjax.testing.samples import task_for
 
 ROWS = 200

@@ -100,7 +100,7 @@ def zero_cover_bound(matrix, depth: int, seconds: float | None = None) -> Dimens
     (`sauer_bound`) bounds this number. seconds: time limit; then ``lower`` is 1 and ``upper`` the Sauer bound for the
     dimension floor(log2 m). The witness is None.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem 5.6.
+    Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem 5.6, Lemma 5.11.
     """
     clock = Clock(seconds)
     table = class_matrix(matrix)
