@@ -106,12 +106,8 @@ def from_function(
 
     def run(key: Array, data: Any, plan: Any) -> Array:
         del key, data, plan
-        raise InputError(
-            "method",
-            f"statistical, sequential or bitwise for {name}",
-            "another one",
-            "it runs on the host and cannot be traced",
-        )
+        advice = "it runs on the host and cannot be traced"
+        raise InputError("method", f"statistical, sequential or bitwise for {name}", "another one", advice)
 
     def host(words: np.ndarray, data: Any, plan: Any) -> list[Any]:
         del plan

@@ -77,12 +77,8 @@ def _require_tree(tree: InputTree, elements: int) -> None:
     def depth(node) -> int:
         well_formed = isinstance(node, tuple) and len(node) in (1, 3)
         if not well_formed or not isinstance(node[0], int | np.integer) or not 0 <= node[0] < elements:
-            raise InputError(
-                "tree",
-                f"(x,) or (x, left, right) with x in 0..{elements - 1}",
-                repr(node),
-                "write for example (0, (1,), (2,))",
-            )
+            advice = "write for example (0, (1,), (2,))"
+            raise InputError("tree", f"(x,) or (x, left, right) with x in 0..{elements - 1}", repr(node), advice)
         below = {depth(child) for child in node[1:]}
         if len(below) > 1:
             raise InputError(

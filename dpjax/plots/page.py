@@ -58,12 +58,8 @@ class Page:
         points = (9.0 if screen else 8.0) if size is None else checks.number("size", size)
         most = inches * 72 / _LEAST_EMS
         if not 4 <= points <= min(40, most):
-            raise InputError(
-                "size",
-                f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches",
-                f"{size!r}",
-                "choose a smaller font or a wider figure",
-            )
+            expected = f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches"
+            raise InputError("size", expected, f"{size!r}", "choose a smaller font or a wider figure")
         checks.instance("dark", dark, bool, "give True or False")
         pixels = (200 if screen else 300) if dpi is None else checks.integer("dpi", dpi, 50, 1200)
         return Page(inches, font, points, dark, pixels, not screen)
@@ -155,12 +151,8 @@ def _inches(width: Any) -> float:
         return WIDTHS[checks.choice("width", width, WIDTHS)]
     inches = checks.number("width", width)
     if not _LEAST_WIDTH <= inches <= _MOST_WIDTH:
-        raise InputError(
-            "width",
-            f"one of {', '.join(WIDTHS)}, or inches in [{_LEAST_WIDTH:g}, {_MOST_WIDTH:g}]",
-            repr(width),
-            "choose for example column",
-        )
+        expected = f"one of {', '.join(WIDTHS)}, or inches in [{_LEAST_WIDTH:g}, {_MOST_WIDTH:g}]"
+        raise InputError("width", expected, repr(width), "choose for example column")
     return inches
 
 
@@ -169,9 +161,5 @@ def _font(font: Any) -> None:
     known = [*FONTS, *font_manager.get_font_names()]
     if font not in known:
         near = difflib.get_close_matches(str(font), known, n=3, cutoff=0.4)
-        raise InputError(
-            "font",
-            "sans, serif, or an installed family",
-            repr(font),
-            f"did you mean {' or '.join(near)}?" if near else "choose for example serif",
-        )
+        advice = f"did you mean {' or '.join(near)}?" if near else "choose for example serif"
+        raise InputError("font", "sans, serif, or an installed family", repr(font), advice)

@@ -58,12 +58,8 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     records = [r for r in records if r.learner in names and r.k in (options.k or (r.k,))]
     records = [r for r in records if r.setting.epsilon in (options.epsilon or (r.setting.epsilon,))]
     if not records:
-        raise InputError(
-            "lines",
-            "lines that are measured at the chosen k and epsilon",
-            ", ".join(names),
-            "choose other values, or more of them",
-        )
+        advice = "choose other values, or more of them"
+        raise InputError("lines", "lines that are measured at the chosen k and epsilon", ", ".join(names), advice)
     goals = Counter((r.setting.alpha, r.setting.beta) for r in records)
     alpha, beta = _most_common(goals)
     if len(goals) > 1:

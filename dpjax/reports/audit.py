@@ -55,18 +55,14 @@ def audit_page(data: Mapping[str, Any]) -> str:
     title = f"Privacy audit of {reports[0]['target']}" if single else "Privacy audit"
     consistent = len(reports) - len(refuted) - len(vacuous)
     about = f"Claims: {len(reports)}; consistent {consistent}, refuted {len(refuted)}, vacuous {len(vacuous)}"
-    return page(
-        title,
-        about,
-        _notices(data, refuted),
-        [
-            Section("claims", "Claims", list(_claims(data, reports))),
-            Section("figures", "Privacy curves", list(_figures(reports))),
-            Section("evidence", "Evidence", [_evidence(report) for report in reports]),
-            Section("origin", "Versions", [origin(table_of(reports[0], "versions"), ())] if reports else []),
-            Section("configuration", "Configuration", list(_configuration(data))),
-        ],
-    )
+    advice = [
+        Section("claims", "Claims", list(_claims(data, reports))),
+        Section("figures", "Privacy curves", list(_figures(reports))),
+        Section("evidence", "Evidence", [_evidence(report) for report in reports]),
+        Section("origin", "Versions", [origin(table_of(reports[0], "versions"), ())] if reports else []),
+        Section("configuration", "Configuration", list(_configuration(data))),
+    ]
+    return page(title, about, _notices(data, refuted), advice)
 
 
 def _reports(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -28,22 +28,18 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
     facts = [f"dpjax {versions.get('dpjax', '')}".strip(), f"seed {data['seed']}", measurements.goal(data)]
     about = together([fact for fact in facts if fact], ", ")
     failures = list(measurements.of_failures(data)) if data.get("failures") else []
-    return page(
-        str(data.get("title") or _UNTITLED),
-        about,
-        _notices(data),
-        [
-            Section("question", "What was asked", list(_question(data))),
-            Section("failures", "Failures", failures),
-            Section("figures", "Figures", list(figures.of_study(data)) if data["points"] or data["n_star"] else []),
-            Section("n-star", "n*", list(measurements.of_n_star(data))),
-            Section("exponents", "Exponents of k", list(measurements.of_exponents(data))),
-            Section("curves", "Success curves", list(measurements.of_curves(data))),
-            Section("trials", "Reproduce a trial", list(measurements.of_trials(data, source))),
-            Section("origin", "Versions and device", [origin(versions, _others(data))]),
-            Section("configuration", "Configuration", list(_configuration(data))),
-        ],
-    )
+    advice = [
+        Section("question", "What was asked", list(_question(data))),
+        Section("failures", "Failures", failures),
+        Section("figures", "Figures", list(figures.of_study(data)) if data["points"] or data["n_star"] else []),
+        Section("n-star", "n*", list(measurements.of_n_star(data))),
+        Section("exponents", "Exponents of k", list(measurements.of_exponents(data))),
+        Section("curves", "Success curves", list(measurements.of_curves(data))),
+        Section("trials", "Reproduce a trial", list(measurements.of_trials(data, source))),
+        Section("origin", "Versions and device", [origin(versions, _others(data))]),
+        Section("configuration", "Configuration", list(_configuration(data))),
+    ]
+    return page(str(data.get("title") or _UNTITLED), about, _notices(data), advice)
 
 
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:

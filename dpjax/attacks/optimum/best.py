@@ -188,13 +188,11 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
         rows += 1
     fewer = "take a smaller domain" + ", fewer columns" * (goal.k > 1) + ", or a proper learner" * (not goal.proper)
     advice = f"take n = {rows} or less" if rows else fewer
-    raise InputError(
-        "n",
-        f"a program of at most {most} privacy constraints",
+    actual = (
         f"{databases.rows}: {databases.size * goal.sizes[0]} variables ({databases.size} databases of {goal.elements} "
-        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints",
-        advice,
+        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints"
     )
+    raise InputError("n", f"a program of at most {most} privacy constraints", actual, advice)
 
 
 def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:

@@ -219,12 +219,9 @@ def _stated(
         except InputError:
             raise
         except checks.RAISED as error:  # user code may raise anything
-            raise InputError(
-                "known",
-                "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
-                f"{type(error).__name__}: {error}",
-                "call it by hand on a database and on an output",
-            ) from error
+            expected = "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]"
+            advice = "call it by hand on a database and on an output"
+            raise InputError("known", expected, f"{type(error).__name__}: {error}", advice) from error
     return max(options, key=lambda option: option[0].merits[0])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Measure
 from dpjax.advice.text import show
-from dpjax.cli.arguments.ask import AskCommand
+from dpjax.cli.arguments.studies import AskCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite, Multiclass

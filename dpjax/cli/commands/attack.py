@@ -8,7 +8,7 @@ from typing import Any
 from dpjax.attacks.coalition import CoalitionAttack
 from dpjax.attacks.codes.base import MOST_USERS
 from dpjax.attacks.report import Report, demonstrate
-from dpjax.cli.arguments.attack import AttackCommand
+from dpjax.cli.arguments.privacy import AttackCommand
 from dpjax.cli.commands.attack_packing import USUAL_CONCEPTS, packed
 from dpjax.cli.output import Answer, console
 from dpjax.core import checks

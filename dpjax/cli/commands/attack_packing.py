@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpjax.attacks.packing import Packed, pack
-from dpjax.cli.arguments.attack import AttackCommand
+from dpjax.cli.arguments.privacy import AttackCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy

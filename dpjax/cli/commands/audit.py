@@ -12,7 +12,7 @@ from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.target.neighbors import KINDS
 from dpjax.audit.watch import Watch, unwatched
-from dpjax.cli.arguments.audit import AuditCommand
+from dpjax.cli.arguments.privacy import AuditCommand
 from dpjax.cli.commands.audit_target import blamed, own_target
 from dpjax.cli.commands.audit_tracing import traced
 from dpjax.cli.exit_status import Status

@@ -15,7 +15,7 @@ from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target, Universe
 from dpjax.audit.adapters import shown
 from dpjax.audit.target.neighbors import KINDS, as_database
-from dpjax.cli.arguments.audit import AuditCommand
+from dpjax.cli.arguments.privacy import AuditCommand
 from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -83,12 +83,8 @@ def load(name: str, path: str) -> Any:
     for part in inner.split("."):
         if not hasattr(value, part):
             known = sorted(key for key in vars(value) if not key.startswith("_")) if hasattr(value, "__dict__") else []
-            raise InputError(
-                name,
-                f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known),
-                repr(path),
-                "check the name",
-            )
+            expected = f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known)
+            raise InputError(name, expected, repr(path), "check the name")
         value = getattr(value, part)
     return value
 

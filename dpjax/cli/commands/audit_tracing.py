@@ -6,7 +6,7 @@ from typing import Any
 from dpjax.attacks import trace
 from dpjax.audit import Report
 from dpjax.audit.watch import Watch
-from dpjax.cli.arguments.audit import AuditCommand
+from dpjax.cli.arguments.privacy import AuditCommand
 from dpjax.cli.commands.audit_target import load
 from dpjax.concepts import Domain, Points
 from dpjax.core import checks

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from dpjax.cli.arguments.compare import CompareCommand
+from dpjax.cli.arguments.results import CompareCommand
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.cli.arguments.dimension import DimensionCommand
+from dpjax.cli.arguments.privacy import DimensionCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Multiclass

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from dpjax import baselines
-from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.cli.parsing import declared
@@ -227,12 +227,9 @@ def _learner(command: LearnCommand, within: Builder, k: int) -> Any:
     except InputError:
         learner = made(within)  # raises the specific error, if it is not the relation
     if learner.neighboring is not relation:
-        raise InputError(
-            "drop-missing",
-            f"a learner that is private under {relation.value}",
-            f"one under {learner.neighboring.value}",
-            "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private",
-        )
+        expected = f"a learner that is private under {relation.value}"
+        advice = "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private"
+        raise InputError("drop-missing", expected, f"one under {learner.neighboring.value}", advice)
     return learner
 
 
@@ -264,12 +261,8 @@ def _on_plane(command: LearnCommand, form: Form, categories: _Categories) -> tup
         return placing, targets
     names = header(command.table, form)
     if len(names) != 3:
-        raise InputError(
-            "table",
-            "three columns x, y, label, or --features X Y --target LABEL",
-            f"{len(names)} columns",
-            "name the columns",
-        )
+        expected = "three columns x, y, label, or --features X Y --target LABEL"
+        raise InputError("table", expected, f"{len(names)} columns", "name the columns")
     return grids.on_plane(names[:2], command.box, bits), (names[2],)
 
 

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from dpjax import mechanisms
-from dpjax.cli.arguments.list import ListCommand
+from dpjax.cli.arguments.tables import ListCommand
 from dpjax.cli.output import Answer, console
 from dpjax.experiments.config.builder import (
     CODES,

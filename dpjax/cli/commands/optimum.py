@@ -6,7 +6,7 @@ import numpy as np
 
 from dpjax.attacks.optimum import Optimum, databases_of, exact_success, goal_of, optimum
 from dpjax.audit.watch import Watch
-from dpjax.cli.arguments.optimum import OptimumCommand
+from dpjax.cli.arguments.privacy import OptimumCommand
 from dpjax.cli.class_of import class_of
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer, console

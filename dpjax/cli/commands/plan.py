@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpjax.cli.arguments.plan import PlanCommand
+from dpjax.cli.arguments.studies import PlanCommand
 from dpjax.cli.output import Answer, console
 from dpjax.cli.study_of import study_of
 from dpjax.experiments.run import forecast

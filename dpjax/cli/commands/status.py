@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dpjax.cli.arguments.status import StatusCommand
+from dpjax.cli.arguments.results import StatusCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.core.commands import command as pasteable

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dpjax.cli.arguments.table import TableCommand
+from dpjax.cli.arguments.studies import TableCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.core import checks

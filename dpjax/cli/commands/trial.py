@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.cli.arguments.trial import TrialCommand
+from dpjax.cli.arguments.studies import TrialCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.cli.study_of import read, script_of, study_of

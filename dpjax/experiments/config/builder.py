@@ -173,13 +173,11 @@ class Builder:
         if module == "__main__":
             advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
             raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
-        raise NotImportedError(
-            name,
-            "a module named by --import",
-            repr(module),
+        advice = (
             f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
-            f"imports=[{module!r}]): a configuration alone runs no code",
+            f"imports=[{module!r}]): a configuration alone runs no code"
         )
+        raise NotImportedError(name, "a module named by --import", repr(module), advice)
 
     def _make(self, name: str, found: Any, spec: Mapping[str, Any], named: dict, kind: Kind) -> Any:
         path, positional = str(spec["use"]), list(spec.get("arguments", ()))

@@ -111,12 +111,8 @@ def compare_stores(first: Path | str, second: Path | str) -> Comparison:
     sides = [_points(root) for root in (first, second)]
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
-        raise InputError(
-            "stores",
-            "two results of one study",
-            f"{first} and {second}, which share no point",
-            "run the same configuration with the same seed into both",
-        )
+        advice = "run the same configuration with the same seed into both"
+        raise InputError("stores", "two results of one study", f"{first} and {second}, which share no point", advice)
     labels = _labels(second) | _labels(first)
     pairs = [_pair(*two, labels) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
     first_alone, second_alone = (sum(len(side[name]) for name in side if name not in shared) for side in sides)

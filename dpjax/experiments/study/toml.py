@@ -230,12 +230,8 @@ def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, 
     checks.instance("configuration", data, Mapping, "write the tables [task] and [learners]", "tables")
     require_tables(data)
     if "problem" in data:
-        raise InputError(
-            "configuration",
-            "[task] and [learners]",
-            "[problem], an earlier form",
-            "name classes and learners by their constructors, as configs/demo.toml does",
-        )
+        advice = "name classes and learners by their constructors, as configs/demo.toml does"
+        raise InputError("configuration", "[task] and [learners]", "[problem], an earlier form", advice)
     table = _read(StudyTable, data)
     builder = Builder(tuple(imports))
     with _all_modules(data, builder):
