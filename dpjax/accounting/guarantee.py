@@ -162,16 +162,7 @@ def composition(
     relation, distance = same_relation(parts)
     rhos = [part.rho for part in parts if part.rho is not None]
     rho = rounds * math.fsum(rhos) if len(rhos) == len(parts) else None
+    contract = same_contract(parts)
     return Guarantee(
-        epsilon,
-        delta,
-        relation,
-        what,
-        why,
-        parts,
-        rounds,
-        rho,
-        distance=distance,
-        source=source,
-        contract=same_contract(parts),
+        epsilon, delta, relation, what, why, parts, rounds, rho, distance=distance, source=source, contract=contract
     )
