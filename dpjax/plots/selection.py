@@ -8,7 +8,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.plots.options import Options
-from dpjax.plots.records import APPROXIMATE, Bracket, Point, Slope, read_brackets, read_points, read_slopes
+from dpjax.plots.records import APPROXIMATE, Bracket, Point, Slope, read
 from dpjax.plots.styles import Style, styles
 from dpjax.plots.words import number
 
@@ -45,7 +45,7 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     InputError if the result has neither a point nor a bracket, or lacks a requested item.
     """
     options = options or Options()
-    points, brackets = read_points(result), read_brackets(result)
+    points, brackets, slopes = read(result)
     records: list[Point | Bracket] = [*points, *brackets]
     if not records:
         raise InputError("result", "at least one point or one n*", "neither", "measure something first")
@@ -96,7 +96,7 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
         )
     brackets = [r for r in kept if isinstance(r, Bracket)]
     values = {r.setting.epsilon for r in kept}
-    slopes = [s for s in read_slopes(result) if s.learner in deltas and s.epsilon in values]
+    slopes = [s for s in slopes if s.learner in deltas and s.epsilon in values]
     return Shown(
         tuple(points),
         tuple(brackets),

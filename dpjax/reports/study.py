@@ -8,7 +8,7 @@ import tomli_w
 
 from dpjax.core.commands import command
 from dpjax.core.html import Markup, block, code, details, element, together
-from dpjax.plots.records import read_brackets, read_points, read_slopes
+from dpjax.plots.records import read
 from dpjax.reports import figures, measurements, words
 from dpjax.reports.page import Section, notice, origin, page
 
@@ -44,7 +44,7 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
 
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data with rows that can be shown, each with all fields that are used."""
-    read_points(data), read_brackets(data), read_slopes(data)  # InputError
+    read(data)  # InputError
     points = [row for row in data["points"] if row["trials"]]
     return {**data, "points": points, "n_star": [_ENDS | row for row in data["n_star"]]}
 

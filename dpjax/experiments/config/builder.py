@@ -27,7 +27,7 @@ from dpjax.experiments.config.matrix_file import is_matrix_file, read_class, rea
 from dpjax.experiments.config.names import PACKAGES, denoted, is_value, public_module, values_of
 from dpjax.experiments.config.numbers import whole_number
 from dpjax.experiments.config.packed import unpacked
-from dpjax.experiments.config.signatures import hints_of, is_callable, kinds_of, makers_of, words_of
+from dpjax.experiments.config.signatures import NAMED, hints_of, is_callable, kinds_of, makers_of, required, words_of
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Builder:
         return [
             key
             for key, parameter in entries
-            if parameter.kind in _NAMED and not (key in self.given and parameter.default is parameter.empty)
+            if parameter.kind in NAMED and not (key in self.given and parameter.default is parameter.empty)
         ]
 
     def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
@@ -196,7 +196,7 @@ class Builder:
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
         open_ = self.free(found)
-        every = [key for key, parameter in signature.parameters.items() if parameter.kind in _NAMED]
+        every = [key for key, parameter in signature.parameters.items() if parameter.kind in NAMED]
         if len(open_) < len(positional) <= len(every):  # what is known is given all the same
             open_ = every
         if len(positional) > len(open_):
@@ -214,12 +214,7 @@ class Builder:
             known = self.given if parameter.default is parameter.empty else self.instead
             if key in known:
                 values.setdefault(key, known[key])
-        required = [
-            key
-            for key, parameter in signature.parameters.items()
-            if parameter.default is parameter.empty and parameter.kind in _NAMED
-        ]
-        if missing := [key for key in required if key not in values]:
+        if missing := [key for key in required(found) if key not in values]:
             if makers := makers_of(path, found):
                 raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
             raise InputError(name, words_of(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
@@ -294,7 +289,6 @@ class Builder:
 
 
 _TABLES = {"use", "fields", "array", "bytes", "name"}
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def _returned(hint: Any, kind: Kind) -> Kind:
