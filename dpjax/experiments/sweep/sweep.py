@@ -195,10 +195,7 @@ class Sweep:
             checks.integer(name, getattr(self, name), low, high)
         if self.search is not None:
             checks.instance("search", self.search, Search, "write Search(n_max=...)")
-        fixed: dict[str, Any] = {
-            "learners": _named(learners),
-            "k": _several("k", k, lambda value: checks.integer("k", value, 1, 2**16)),
-        }
+        fixed: dict[str, Any] = {"learners": _named(learners), "k": _several("k", k, _count)}
         fixed["epsilon"] = _several("epsilon", epsilon, _epsilon)
         if not isinstance(n, str):
             fixed["n"] = tuple(sorted(_several("n", n, _rows)))
@@ -315,6 +312,10 @@ def _epsilon(value: Any) -> float:
     if checks.epsilon(value) < LEAST_EPSILON:
         raise InputError("epsilon", f"at least {LEAST_EPSILON}", repr(value), "float32 has no less: choose more")
     return float(value)
+
+
+def _count(value: Any) -> int:
+    return checks.integer("k", value, 1, 2**16)
 
 
 def _rows(value: Any) -> int:
