@@ -217,16 +217,8 @@ def _amplified(base: Guarantee, relation: Neighboring, pair: Callable[[float, fl
         raise InputError(
             "delta", "an amplified delta below 1", f"{delta:.6g}", "this is not a privacy guarantee: draw fewer rows"
         )
-    return Guarantee(
-        epsilon,
-        delta,
-        relation,
-        f"subsampled {base.what}",
-        f"subsampling: {why}",
-        (base,),
-        source=source,
-        contract=base.contract,
-    )
+    head = epsilon, delta, relation, f"subsampled {base.what}"
+    return Guarantee(*head, f"subsampling: {why}", (base,), source=source, contract=base.contract)
 
 
 def _log_mean(epsilon: float, rate: float) -> float:

@@ -218,20 +218,8 @@ def of_outputs(
     }
     evidence = f"{fresh} fresh outputs a side, events chosen on {cut_at} others"
     evidence += f", and one stated in advance on all {total}" * (known is not None)
-    return Report(
-        name,
-        "corrected",
-        claim,
-        "statistical",
-        evidence,
-        result.epsilon,
-        result.delta,
-        confidence,
-        dict(zip(("database", "neighbor"), words, strict=True)),
-        result.refutes,
-        [],
-        details,
-    )
+    head = name, "corrected", claim, "statistical", evidence, result.epsilon, result.delta, confidence
+    return Report(*head, dict(zip(("database", "neighbor"), words, strict=True)), result.refutes, [], details)
 
 
 def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Callable[[Any, int], np.ndarray]:

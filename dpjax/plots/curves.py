@@ -249,31 +249,12 @@ def _marks(shown: Shown, drawn: AbstractSet[str]) -> tuple[list[Artist], list[st
         handles.append(Line2D([], [], color=grey, linewidth=0.2 * page.size, marker="|", markersize=0.7 * page.size))
         names.append(f"bracket of {N_STAR}")
     if "theorem" in drawn:
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=grey,
-                linewidth=0.08 * page.size,
-                marker="o",
-                markersize=page.marker,
-                markerfacecolor=page.colors["paper"],
-            )
-        )
+        hollow: dict[str, Any] = {"marker": "o", "markersize": page.marker, "markerfacecolor": page.colors["paper"]}
+        handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, **hollow))
         names.append("theorem's $n$ (hollow)")
     if "below" in drawn:
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=grey,
-                linestyle=":",
-                linewidth=0.26 * page.marker,
-                marker="_",
-                markersize=1.2 * page.marker,
-                markeredgewidth=0.3 * page.marker,
-            )
-        )
+        bar: dict[str, Any] = {"marker": "_", "markersize": 1.2 * page.marker, "markeredgewidth": 0.3 * page.marker}
+        handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.26 * page.marker, **bar))
         names.append("no private learner below (dotted)")
     return handles, names
 

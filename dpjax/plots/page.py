@@ -92,47 +92,22 @@ class Page:
     def rc(self) -> dict[str, Any]:
         """The style of a figure on this page as rcParams; others have matplotlib's defaults."""
         ink, grey, paper, thin = (self.colors["ink"], self.colors["grey"], self.colors["paper"], self.size / 9)
-        return {
-            **self._letters(),
-            "font.size": self.size,
-            "axes.titlesize": self.size,
-            "axes.labelsize": self.size,
-            "xtick.labelsize": self.small,
-            "ytick.labelsize": self.small,
-            "legend.fontsize": self.small,
-            "legend.title_fontsize": self.small,
-            "legend.frameon": False,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "grid.color": self.colors["grid"],
-            "grid.linewidth": 0.6 * thin,
-            "axes.edgecolor": grey,
-            "axes.linewidth": 0.7 * thin,
-            "xtick.color": grey,
-            "ytick.color": grey,
-            "xtick.labelcolor": ink,
-            "ytick.labelcolor": ink,
-            "text.color": ink,
-            "axes.labelcolor": ink,
-            "axes.titlecolor": ink,
-            "axes.facecolor": paper,
-            "figure.facecolor": paper,
-            "savefig.facecolor": paper,
-            "lines.linewidth": 1.4 * thin,
-            "lines.scale_dashes": True,
-            "xtick.major.size": 0.35 * self.size,
-            "ytick.major.size": 0.35 * self.size,
-            "xtick.major.width": 0.7 * thin,
-            "ytick.major.width": 0.7 * thin,
-            "axes.titlepad": 0.45 * self.size,
-            "axes.labelpad": 0.35 * self.size,
-            "text.hinting": "no_hinting",
-            "svg.hashsalt": "dpjax",
-            "svg.fonttype": "none",
-            "pdf.fonttype": 42,
-        }
+        both = lambda name: (f"xtick.{name}", f"ytick.{name}")  # noqa: E731
+        by_value: list[tuple[Any, tuple[str, ...]]] = [
+            (self.size, ("font.size", "axes.titlesize", "axes.labelsize")),
+            (self.small, (*both("labelsize"), "legend.fontsize", "legend.title_fontsize")),
+            (False, ("legend.frameon", "axes.spines.top", "axes.spines.right")),
+            (True, ("axes.grid", "axes.axisbelow", "lines.scale_dashes")),
+            (grey, ("axes.edgecolor", *both("color"))),
+            (ink, (*both("labelcolor"), "text.color", "axes.labelcolor", "axes.titlecolor")),
+            (paper, ("axes.facecolor", "figure.facecolor", "savefig.facecolor")),
+            (0.7 * thin, ("axes.linewidth", *both("major.width"))),
+            (0.35 * self.size, ("axes.labelpad", *both("major.size"))),
+        ]
+        style = {name: value for value, names in by_value for name in names} | self._letters()
+        style |= {"grid.color": self.colors["grid"], "grid.linewidth": 0.6 * thin, "lines.linewidth": 1.4 * thin}
+        style |= {"axes.titlepad": 0.45 * self.size, "text.hinting": "no_hinting", "svg.hashsalt": "dpjax"}
+        return style | {"svg.fonttype": "none", "pdf.fonttype": 42}
 
     def _letters(self) -> dict[str, Any]:
         if self.font in FONTS:

@@ -97,20 +97,8 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     brackets = [r for r in kept if isinstance(r, Bracket)]
     values = {r.setting.epsilon for r in kept}
     slopes = [s for s in slopes if s.learner in deltas and s.epsilon in values]
-    return Shown(
-        tuple(points),
-        tuple(brackets),
-        tuple(slopes if options.k is None else ()),
-        learners,
-        alpha,
-        beta,
-        deltas,
-        kinds,
-        panels,
-        columns,
-        tuple(notes),
-        options,
-    )
+    head = tuple(points), tuple(brackets), tuple(slopes if options.k is None else ()), learners, alpha, beta
+    return Shown(*head, deltas, kinds, panels, columns, tuple(notes), options)
 
 
 def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tuple[str, ...]:

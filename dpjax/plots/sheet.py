@@ -53,20 +53,9 @@ class Legend:
         how["handler_map"] = {
             artist: alone for artist in self.handles if isinstance(artist, Line2D) and _is_points(artist)
         }
-        return part.legend(
-            self.handles,
-            self.names,
-            ncols=self.columns,
-            borderpad=0,
-            borderaxespad=0,
-            handlelength=self.handle,
-            numpoints=2,
-            handletextpad=0.7,
-            columnspacing=1.6,
-            labelspacing=0.35,
-            **how,
-            **where,
-        )
+        how |= {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.7, "columnspacing": 1.6, "labelspacing": 0.35}
+        how |= {"ncols": self.columns, "handlelength": self.handle, "numpoints": 2}
+        return part.legend(self.handles, self.names, **how, **where)
 
 
 def legend(

@@ -126,22 +126,8 @@ def optimum(
         cases = wider
     watch(rounds + 1, rounds + 1, "rounds")
     achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
-    return Optimum(
-        goal,
-        databases,
-        privacy,
-        value,
-        achieved,
-        least,
-        cases[worst],
-        tuple(cases),
-        certificate,
-        table,
-        solution.variables,
-        solution.constraints,
-        len(group),
-        time.perf_counter() - begin,
-    )
+    head = goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate
+    return Optimum(*head, table, solution.variables, solution.constraints, len(group), time.perf_counter() - begin)
 
 
 def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring) -> Databases:
@@ -205,16 +191,5 @@ def _certificate(
     """The solver's multipliers as whole numbers."""
     weights = [int(weight * _SCALE) for weight in solution.weights]
     flows = np.minimum(solution.flows, _FLOWS) * _SCALE
-    return Certificate(
-        goal,
-        databases.rows,
-        databases.neighboring,
-        epsilon,
-        delta,
-        tuple(cases),
-        tuple(weights),
-        databases.counts,
-        solution.pairs,
-        flows.astype(np.int64),
-        _SCALE,
-    )
+    head = goal, databases.rows, databases.neighboring, epsilon, delta, tuple(cases)
+    return Certificate(*head, tuple(weights), databases.counts, solution.pairs, flows.astype(np.int64), _SCALE)

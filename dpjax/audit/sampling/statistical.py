@@ -188,20 +188,8 @@ def statistical(
         "seconds": round(time.perf_counter() - begin, 2),
     }
     method = "statistical" + ", sequential" * sequential + ", bitwise" * bitwise
-    return Report(
-        target.name,
-        target.calibration,
-        claim,
-        method,
-        evidence,
-        result.epsilon,
-        result.delta,
-        confidence,
-        pair.witness(question.swapped),
-        result.refutes,
-        result.curve(claim),
-        details,
-    )
+    head = target.name, target.calibration, claim, method, evidence, result.epsilon, result.delta
+    return Report(*head, confidence, pair.witness(question.swapped), result.refutes, result.curve(claim), details)
 
 
 def _stated(
