@@ -28,6 +28,7 @@ from dpjax.audit.traced import traced_target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
+from dpjax.core.user_code import calling
 
 Function = Callable[[Any, Any], Any]
 RANDOMNESS = ("seed", "generator", "key")
@@ -255,11 +256,6 @@ def _stated(known: KnownEvent | None, encoding: Encoding, side: Sequence[Any]) -
     rows, arrays = encoding.usual(side)
     flags = np.zeros(len(side), np.float32)
     score = jax.jit(jax.vmap(lambda output: known.score(output, None, None, None)))
-    try:
+    with calling("event", "output -> bool[], jittable", "call it by hand on one output"):
         flags[rows] = np.asarray(score(of_32_bits("outputs", arrays)))
-    except InputError:
-        raise
-    except checks.RAISED as error:  # user code may raise anything
-        message = f"{type(error).__name__}: {error}"
-        raise InputError("event", "output -> bool[], jittable", message, "call it by hand on one output") from error
     return flags

@@ -20,9 +20,10 @@ from dpjax.audit.target.known import Known
 from dpjax.audit.target.neighbors import narrow, of_32_bits, require_kept, same_bytes
 from dpjax.audit.target.target import Pair, Target
 from dpjax.audit.watch import Work
-from dpjax.core import checks, keys
+from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
+from dpjax.core.user_code import calling
 
 _TILE = 1 << 16
 _ON_DEVICES = 1 << 4  # times as many trials at once as on a CPU
@@ -297,11 +298,6 @@ def _called(host: Callable[..., Sequence[Any]], words: np.ndarray, data: Any, pl
 
 
 def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
-    try:
+    advice = "run it once by hand under jax.jit; a host function needs an adapter"
+    with calling("target", "a jittable function (key, database, plan) -> arrays", advice):
         return function(*arguments, **how)
-    except InputError:
-        raise
-    except checks.RAISED as error:  # user code may raise anything
-        expected = "a jittable function (key, database, plan) -> arrays"
-        advice = "run it once by hand under jax.jit; a host function needs an adapter"
-        raise InputError("target", expected, f"{type(error).__name__}: {error}", advice) from error

@@ -9,10 +9,9 @@ from dpjax.audit.watch import Watch
 from dpjax.cli.arguments.privacy import AuditCommand
 from dpjax.cli.commands.audit_target import load
 from dpjax.concepts import Domain, Points
-from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
-from dpjax.core.user_code import UserCodeError
+from dpjax.core.user_code import calling
 from dpjax.experiments.config.builder import LEARNERS, Builder
 from dpjax.learners.base import Learner, require_learner
 
@@ -45,12 +44,8 @@ def _learner(name: str, command: AuditCommand) -> Any:
         return Builder(command.imports, known).build("target of method tracing, a learner", name, LEARNERS)
     learner = load("target", name)
     if callable(learner) and not isinstance(learner, Learner):
-        try:
+        with calling(name):
             parameters = inspect.signature(learner).parameters
             learner = learner(concepts, _CONCEPTS if command.k is None else command.k) if parameters else learner()
-        except InputError:
-            raise
-        except checks.RAISED as error:
-            raise UserCodeError(name, error) from error
     require_learner(learner)
     return learner

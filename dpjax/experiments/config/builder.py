@@ -21,7 +21,7 @@ from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.user_code import UserCodeError
+from dpjax.core.user_code import UserCodeError, calling
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.config.matrix_file import is_matrix_file, read_class, read_matrix
 from dpjax.experiments.config.names import PACKAGES, denoted, is_value, public_module, values_of
@@ -218,16 +218,8 @@ class Builder:
             if makers := makers_of(path, found):
                 raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
             raise InputError(name, words_of(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
-        try:
+        with calling(name, "" if outside else words_of(path, signature), "correct the arguments"):
             return found(**values)
-        except InputError:
-            raise
-        except checks.RAISED as error:
-            if outside:
-                raise UserCodeError(name, error) from error
-            raise InputError(
-                name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
-            ) from error
 
     def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
         """What `to_spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
@@ -243,13 +235,9 @@ class Builder:
             made = {
                 key: self._literal(f"{name}.{key}", part, _returned(hints.get(key), ANY)) for key, part in parts.items()
             }
-            try:
+            expected = f"{value['use']} with {', '.join(parts)}"
+            with calling(name, expected, "use the version of it that wrote the result"):
                 return cls(**made)
-            except InputError:
-                raise
-            except Exception as error:
-                message, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
-                raise InputError(name, f"{value['use']} with {', '.join(parts)}", message, advice) from error
         if "enum" in value:
             members = self.find(name, str(value["enum"]))
             if not (isinstance(members, type) and issubclass(members, Enum)):
