@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from dpjax.core.schemas import Document, check
 
@@ -71,9 +71,16 @@ class Slope:
     claimed: float | None
 
 
+def _name(value: Any) -> str:
+    """Any text; pydantic's own refuses some that a name may have."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("a name")
+    return value
+
+
 _Chance = Annotated[float, Field(ge=0, le=1)]
 _Size = Annotated[int, Field(ge=1)]
-_Name = Annotated[str, Field(min_length=1)]
+_Name = Annotated[Any, AfterValidator(_name)]
 
 
 class _Row(Document):
