@@ -202,11 +202,11 @@ class _Curves:
         part = rows_of(curve, self.study, self.worker.cells, self._failure)
         with self._lock:
             self._parts[id(curve)] = part
-            self._keep_now_and_then()
+            self._save_sometimes()
             self.step(str(curve), len(self._parts), len(self.study.curves))
 
-    def _keep_now_and_then(self) -> None:
-        """After every curve; less often where a long result takes its time to write."""
+    def _save_sometimes(self) -> None:
+        """Saves the result after each curve, but spends at most a twentieth of the time on it."""
         begin = time.monotonic()
         if begin - self._kept > 20 * self._cost:
             self.keep(self._data())

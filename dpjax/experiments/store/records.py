@@ -1,4 +1,4 @@
-"""What became of a study's items: a record of each that is done or has failed, in files beside the store.
+"""Records of the items of a study that are done or have failed, in files beside the store.
 
 Records say where no work is left, never what a result is: results are read from the cells alone. Any number of
 processes may write them. Two that compute one item at the same time store the same bytes, and cost time.
@@ -42,7 +42,7 @@ class Records:
         self.root = Path(store) / FOLDER
 
     def begin(self, code: str | None) -> None:
-        """Removes the records of other code, which decide nothing; None: of a process whose code cannot be told."""
+        """Removes the records that other code wrote. code: a digest; None if it is not known, and nothing is removed."""
         for folder in (self.root / _DONE, self.root / _FAILED):
             if folder.is_dir():
                 remove_old_temporaries([folder], file_time(folder))
