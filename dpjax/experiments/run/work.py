@@ -164,7 +164,7 @@ class Worker:
         return record
 
     def _is_stored(self, record: Record) -> bool:
-        """Whether the cells of a record are in the store: in the list of it that was read first, or by a look for each."""
+        """Whether the cells of a record are in the store, by a list that was read before or by a look for each."""
         store = self.cells.store
         with self._listing:
             if self._stored is None:

@@ -42,7 +42,7 @@ class Records:
         self.root = Path(store) / FOLDER
 
     def begin(self, code: str | None) -> None:
-        """Removes the records that other code wrote. code: a digest; None if it is not known, and nothing is removed."""
+        """Removes the records that other code wrote. code: its digest; None, unknown: nothing is removed."""
         for folder in (self.root / _DONE, self.root / _FAILED):
             if folder.is_dir():
                 remove_old_temporaries([folder], file_time(folder))

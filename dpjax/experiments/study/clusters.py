@@ -19,7 +19,7 @@ from dpjax.core.cores import cores
 from dpjax.experiments.study.remote import DEVICES
 
 _SETTINGS = {
-    "distributed.scheduler.allowed-failures": 8,  # an item is also charged with deaths that other items on its worker caused
+    "distributed.scheduler.allowed-failures": 8,  # deaths by other items of a worker count, too
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.worker.daemon": True,
 }
