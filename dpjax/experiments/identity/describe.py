@@ -116,10 +116,6 @@ def _mapping(value: Any, name: str) -> Any:
     return ["mapping", *sorted(pairs, key=json.dumps)]
 
 
-def _set(value: Any, name: str) -> Any:
-    return ["set", *sorted((describe(part, name) for part in value), key=json.dumps)]
-
-
 _KINDS: tuple[tuple[Any, Any], ...] = (
     (NoneType, lambda value, name: None),
     (Enum, lambda value, name: ["enum", label(value), value.name]),
@@ -129,6 +125,6 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
     (np.ndarray | np.generic | jax.Array, _array),
     (tuple | list, _sequence),
     (Mapping, _mapping),
-    (frozenset | set, _set),
+    (frozenset | set, lambda value, name: ["set", *sorted((describe(part, name) for part in value), key=json.dumps)]),
 )
 """Python's and NumPy's own types; everything else is a dataclass. An enum may be an int or a str, so it comes first."""

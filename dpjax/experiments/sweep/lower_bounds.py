@@ -90,7 +90,7 @@ def _arguments(
         return
     epsilon, delta = claim.epsilon, claim.delta
     tables = _labelings(task) if task.concepts.any_distribution else []
-    differ, agree = any(map(_differ, tables)), any(map(_differ_and_agree, tables))
+    differ, agree = any(len(labels) > 1 for labels in tables), any(map(_differ_and_agree, tables))
 
     def packed(bound: Callable[[float, float], int]) -> Callable[[], int]:
         return lambda: bound((replaced := as_replace_one(claim)).epsilon, replaced.delta)
@@ -130,11 +130,6 @@ def _labelings(task: Task) -> list[np.ndarray]:
     if implements(concepts, ConceptClass.dichotomies):
         tables.append(labelings(concepts, first_elements(concepts)))
     return [np.unique(table, axis=0) for table in tables]
-
-
-def _differ(labels: np.ndarray) -> bool:
-    """Whether two concepts differ on an element."""
-    return len(labels) > 1
 
 
 def _differ_and_agree(labels: np.ndarray) -> bool:
