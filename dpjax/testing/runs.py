@@ -163,12 +163,8 @@ def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
             require(set(codes) <= {0, -1}, "outcomes 0 and -1", f"{codes}{at}", "return -1 to abstain")
             silent = np.concatenate([zero[outcome == -1][:, None], concept[outcome == -1]], axis=1)
             advice = "return one hypothesis wherever outcome is -1, for example zero = True and concept = 0"
-            require(
-                len(np.unique(silent, axis=0)) <= 1,
-                "one fixed hypothesis if the learner abstains",
-                f"several{at}",
-                advice,
-            )
+            expected = "one fixed hypothesis if the learner abstains"
+            require(len(np.unique(silent, axis=0)) <= 1, expected, f"several{at}", advice)
             for part in jax.tree.leaves(answer):
                 whole = not jnp.issubdtype(part.dtype, jnp.floating)
                 require(whole or not np.isnan(part).any(), "no NaN", f"NaN{at}", "abstain with outcome -1 instead")
