@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pages import options, table, write_page
+
 from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Entry, Measure
 from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, PointSets, Thresholds, tree_generators
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
-from dpjax.papers.pages import options, table, write_page
 
 BETA, DELTA = 0.1, 1e-6
 HEAD = """# Which private learner needs the fewest rows?

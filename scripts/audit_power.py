@@ -11,6 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from pages import folder, write_page
 from scipy.stats import binom, norm
 
 from dpjax import audit, laws
@@ -18,7 +19,6 @@ from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.target.databases import show_numbers
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.papers.pages import folder, write_page
 
 SIZES = ((1000, 60), (10_000, 20), (100_000, 6))  # trials on each database, and audits
 DELTA = 1e-5

@@ -6,11 +6,12 @@ Run: python scripts/audit_rows.py [--out FOLDER]
 from collections.abc import Sequence
 from pathlib import Path
 
+from pages import folder, table, write_page
+
 from dpjax import audit
 from dpjax.audit import Target
 from dpjax.cli.commands.audit import everything
 from dpjax.core.types import Privacy
-from dpjax.papers.pages import folder, table, write_page
 
 HEADER = ("row of `dpjax audit`", "relation", "budget", "claimed", "found: epsilon", "found: delta", "how")
 ROUNDING = 1e-13  # deltas below are rounding errors of sums of masses in float64

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pages import figure_path, options, write_page
+
 from dpjax.cli.commands.table import inside, markdown
 from dpjax.papers import bns_table as multi_table
-from dpjax.papers.pages import figure_path, options, write_page
 from dpjax.plots.table import plot_table
 
 WRITTEN = Path("results/table/table.json")

@@ -15,6 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from pages import options, table, write_page
+from papers import bgs_boosting
+from papers.boosting_adversaries import PICKS, wrong_rows
 
 from dpjax.baselines import ERM
 from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
@@ -22,11 +25,8 @@ from dpjax.concepts import Domain, Stumps, Thresholds
 from dpjax.core import keys
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.evidence.boosting import PICKS, wrong_rows
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, Confident
-from dpjax.papers import bgs_boosting
-from dpjax.papers.pages import options, table, write_page
 from dpjax.plots.words import number
 from dpjax.tables import columns, grids
 from dpjax.theory import boosting

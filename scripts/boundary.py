@@ -15,6 +15,7 @@ from time import perf_counter
 import jax
 import jax.numpy as jnp
 import numpy as np
+from pages import about, figure_path, options, table, write_page
 
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
 from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
@@ -23,7 +24,6 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import PolygonLearner, UnionLearner
 from dpjax.mechanisms.cover import CoverPlan
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.polygons import plot_polygon
 
 D, PRIVACY, ACCURACY, LIMIT = 2**10, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), 0.12

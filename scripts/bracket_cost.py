@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from pages import table
 
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid, search
-from dpjax.papers.pages import table
 
 BETA, ERROR, GAMMA, RUNS = 0.1, 0.05, 0.05, 100
 GRID = geometric_grid(16, 65536)

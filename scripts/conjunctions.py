@@ -9,6 +9,8 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any
 
+from pages import about, figure_path, options, table, write_page
+
 from dpjax.concepts import Conjunctions, ProductCube
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.run.cells import Cells
@@ -19,7 +21,6 @@ from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ConjunctionLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA, DIMENSION = 1.0, 1e-6, 0.1, 0.1, 64

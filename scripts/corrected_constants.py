@@ -9,15 +9,16 @@ from itertools import product
 from math import log2
 from pathlib import Path
 
+from pages import folder, table, write_page
+from papers import bgs_boosting, bgs_dimensions
+from papers.cover_instance import instance_epsilon
+
 from dpjax import audit, evidence
 from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
-from dpjax.accounting.cover.instance import instance_epsilon
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
 from dpjax.mechanisms import stability_histogram_guarantee
-from dpjax.papers import bgs_boosting, bgs_dimensions
-from dpjax.papers.pages import folder, table, write_page
 from dpjax.theory import boosting, parities, representations
 
 DELTA = 1e-6
@@ -94,11 +95,11 @@ not the noisy counts. The claim holds for a row added or removed ([proof](../pro
 proof does not show it, since its last line has 2 epsilon: one epsilon for the counts and one for the functions. For a
 row that is replaced, the relation of the paper's definition, there is no proof of it. epsilon = {epsilon:g}, delta =
 {delta:g}, m = ceil(2 k ln(2/alpha)) for alpha = {alpha:g}. "At most" is certified by `accounting.set_cover_epsilon`;
-"at least" is the exact law of two databases, `accounting.cover.instance`. The first two bounds are of the functions
-alone. Were the noisy counts published too, the constants would break the claim for k = 1 and 2. "Halved": the printed
-proof with one half of its epsilon for the counts, of scale 2 m / epsilon, and one half for the functions, ln(1 +
-(epsilon/2) / ln(e/delta)). Ours: the largest coefficient that the [stopping game](../proofs/set-cover-game.md) allows
-if the counts are not published.
+"at least" is the exact law of two databases, `scripts/papers/cover_instance.py`. The first two bounds are of the
+functions alone. Were the noisy counts published too, the constants would break the claim for k = 1 and 2. "Halved":
+the printed proof with one half of its epsilon for the counts, of scale 2 m / epsilon, and one half for the functions,
+ln(1 + (epsilon/2) / ln(e/delta)). Ours: the largest coefficient that the [stopping game](../proofs/set-cover-game.md)
+allows if the counts are not published.
 
 """
 MULTICLASS = """

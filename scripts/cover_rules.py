@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.cover_instance import instance_delta
 
 from dpjax.accounting import calibrate_set_cover, set_cover_delta, set_cover_rho, zcdp_delta
-from dpjax.accounting.cover.instance import instance_delta
 from dpjax.core.types import Neighboring
 from dpjax.plots.lines import Line, Panel, plot_lines
 

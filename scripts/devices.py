@@ -11,17 +11,17 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
+from pages import options, table, write_page
 from plans import CASES, learner_of
 
 import dpjax
+from benchmarks.equations import equations
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.identity.equations import equations
 from dpjax.experiments.run.tiles import Program, tile_shape, traced
 from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.store.capacity import capacity
-from dpjax.papers.pages import options, table, write_page
 from dpjax.testing.samples import task_for
 
 ROWS = 200
@@ -326,7 +326,7 @@ Every learner's program lowers for NVIDIA and AMD GPUs and for TPUs, without a c
 (`tests/conformance/test_lowering.py`). GPUs compute in float64, if slowly; TPUs emulate it, and 64-bit integers, with
 several operations of 32 bits. The tables count the equations of each tile's program in which a 64-bit type occurs, at
 n = {ROWS}; those of a loop count once. Made by `python scripts/devices.py`. `dpjax compare` counts the trials that
-differ between two kinds of devices, and `dpjax bench --roofline` measures speed on any of them.
+differ between two kinds of devices, and `python -m benchmarks --roofline` measures speed on any of them.
 
 ## Trials at once
 

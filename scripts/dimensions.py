@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from pages import about, figure_path, options, table, write_page
+from papers.bgs_dimensions import COUNTEREXAMPLE, Measured, inequalities, measure, random_class
 
 from dpjax.dimensions import families, littlestone_dimension, psi_littlestone_dimension
 from dpjax.dimensions.psi import bits
-from dpjax.papers.bgs_dimensions import COUNTEREXAMPLE, Measured, inequalities, measure, random_class
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.files import save
 
 HEAD = """# Dimensions of finite classes, and the theorems that relate them

@@ -24,10 +24,10 @@ from dp_sgd_runs import (
     learner,
     private_choices,
 )
+from pages import about, figure_path, options, table, write_page
 from scipy.stats import binom
 
 from dpjax.core.intervals import clopper_pearson
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.words import number
 

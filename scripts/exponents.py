@@ -8,8 +8,9 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+from pages import figure_path, options, table, write_page
+
 from dpjax.experiments.results.result import Result
-from dpjax.papers.pages import figure_path, options, table, write_page
 from dpjax.plots import plot_curve
 
 WRITTEN = Path("out/exponents")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from pages import about, figure_path, options
 from tree_picture import plot_tree
 
 from dpjax.concepts import distributions, tree_generators
@@ -15,7 +16,6 @@ from dpjax.experiments.run.reproduce import replayed
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1
-from dpjax.papers.pages import about, figure_path, options
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
 TARGET = 6  # the point x7, below x5 and x1

@@ -16,21 +16,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-
-import dpjax as dp
-from dpjax.accounting.gaussian import gaussian_epsilon
-from dpjax.attacks import BonehShaw, CoalitionAttack, Report, Tardos, demonstrate, measure, pirates, trace
-from dpjax.attacks.by_score import by_score
-from dpjax.attacks.codes.base import Code
-from dpjax.attacks.pirates import Pirate
-from dpjax.attacks.rates import Rate
-from dpjax.cli.commands.table import heading_of
-from dpjax.core.checks import InputError
-from dpjax.core.types import host_numbers
-from dpjax.evidence.traced import Constant, LastLabel, constant, noise, opposed, opposite
-from dpjax.experiments.run.engine import host_devices
-from dpjax.papers import bns_table
-from dpjax.papers.bns_codes import (
+from pages import about, figure_path, options, table, write_page
+from papers.bns_codes import (
     ACCURACY,
     CASES,
     CONFIDENCE,
@@ -47,7 +34,20 @@ from dpjax.papers.bns_codes import (
     every_word,
     exponent,
 )
-from dpjax.papers.pages import about, figure_path, options, table, write_page
+from papers.by_score import by_score
+from papers.traced import Constant, LastLabel, constant, noise, opposed, opposite
+
+import dpjax as dp
+from dpjax.accounting.gaussian import gaussian_epsilon
+from dpjax.attacks import BonehShaw, CoalitionAttack, Report, Tardos, demonstrate, measure, pirates, trace
+from dpjax.attacks.codes.base import Code
+from dpjax.attacks.pirates import Pirate
+from dpjax.attacks.rates import Rate
+from dpjax.cli.commands.table import heading_of
+from dpjax.core.checks import InputError
+from dpjax.core.types import host_numbers
+from dpjax.experiments.run.engine import host_devices
+from dpjax.papers import bns_table
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import fingerprinting
 

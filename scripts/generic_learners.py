@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from pages import about, figure_path, options, table, write_page
 
 from dpjax.concepts import Finite, distributions
 from dpjax.core.checks import InputError
@@ -18,7 +19,6 @@ from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.lists import GloballyStable, Irreducibility, Lists
 from dpjax.papers.measured_stability import Stability, stability
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.papers.simulated_counts import errors
 from dpjax.plots.files import save
 from dpjax.theory import global_stability, irreducibility

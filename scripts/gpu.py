@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpjax.papers.pages import options, table, write_page
+from pages import options, table, write_page
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "measured" / "h200"
 Record = dict[str, Any]

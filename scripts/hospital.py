@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from pages import options, table, write_page
 
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Thresholds
@@ -19,7 +20,6 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners import KLN, GenericLearner, Independent, Learner
-from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import Hierarchy
 from dpjax.tables.columns import Table, held_out
 from dpjax.tables.grids import Grid

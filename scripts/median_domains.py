@@ -15,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from median_plans import plan_near
+from pages import about, figure_path, options, table, write_page
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.intervals import clopper_pearson
 from dpjax.experiments.statistics.sequential_search import geometric_grid
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, RecPrefixDesign, plan_for, private_median, rank_quality
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.search import smallest
 

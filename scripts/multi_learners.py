@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import options, table, write_page
 
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.types import Accuracy, Privacy
@@ -19,7 +20,6 @@ from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, EmpiricalLearner, GenericLearner, HashedPoints, Independent, ParityLearner, PointLearner
-from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
 
 ALPHA, BETA = 0.2, 0.1

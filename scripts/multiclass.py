@@ -9,6 +9,8 @@ from math import ceil, expm1, log, log1p, sqrt
 from pathlib import Path
 from typing import Any
 
+from pages import about, figure_path, options, table, write_page
+
 from dpjax.concepts import Domain, Points
 from dpjax.core.matrices import LARGEST
 from dpjax.core.types import Accuracy, Privacy
@@ -21,7 +23,6 @@ from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction, HashedPoints
 from dpjax.learners.vc1_design import of_rows
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1

@@ -10,13 +10,13 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from pages import options, table, write_page
 
 from dpjax.accounting.zcdp import zcdp_rho
 from dpjax.concepts import Finite
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.mechanisms import laplace_mechanism
-from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.queries import answers, error, histogram
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import about, figure_path, options, table, write_page
 
 from dpjax.attacks import BonehShaw
 from dpjax.baselines import ERM
@@ -22,7 +23,6 @@ from dpjax.experiments.statistics.sequential_search import TRIALS, Bracket, geom
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, GenericLearner, ImproperVC1, Independent, StableNodes
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.sanitizers import RecursiveQuantiles
 from dpjax.theory.points import stable_points

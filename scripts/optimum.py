@@ -15,6 +15,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from optimum_checks import Checked
+from pages import about, figure_path, table, write_page
 from tiny_classes import Matrix, name_of, representative, rows_of, tiny_classes
 
 from dpjax.attacks import TableLearner
@@ -30,7 +31,6 @@ from dpjax.evidence.learners import WORLDS, learner_target
 from dpjax.experiments.sweep.lower_bounds import lower_bounds
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, Confident
-from dpjax.papers.pages import about, figure_path, table, write_page
 from dpjax.plots.files import save
 
 ALPHA, GOOD = 0.3, 0.9

@@ -8,13 +8,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from pages import options, table, write_page
 
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.config.builder import CONCEPTS, LEARNERS, Builder
 from dpjax.learners.columns import for_concepts
-from dpjax.papers.pages import options, table, write_page
 
 EPSILONS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
 ACCURACY = Accuracy(0.1, 0.1)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from math import ceil, log, log2
 from pathlib import Path
 
+from pages import about, figure_path, options, table, write_page
+
 from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.run.cells import Cells
@@ -19,7 +21,6 @@ from dpjax.experiments.sweep.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.polygons import plot_polygon
 from dpjax.plots.words import number

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from pages import about, figure_path, options, table, write_page
+from papers.bgs_representations import least_members, random_families, walk
 
 from dpjax.concepts import Domain, Finite, Multiclass, Points, PointSets, Thresholds, distributions
 from dpjax.core.types import Accuracy, Privacy
@@ -23,8 +25,6 @@ from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, RepresentationLearner
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
-from dpjax.papers.bgs_representations import least_members, random_families, walk
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.papers.represented import represents
 from dpjax.plots.files import save
 from dpjax.theory import representations as theory

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from arrangement import Arrangement, arrangement, plot_arrangement
 from cover_rules import RULES, coefficients, plot_set_cover
+from pages import about, figure_path, options, table, write_page
 
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Neighboring
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 
 EPSILON, DELTA, K = 1.0, 1e-6, 4
 ROUNDS, SHOWN = (4, 8, 14, 24, 48, 96), 24
@@ -42,8 +42,8 @@ coefficient falls like one over sqrt(m) or faster; a closed form for any number 
 few. The stopping game uses both. Noisy counts that are not published allow the larger number of its two rows. Under
 replace-one exact counts are more expensive than noisy ones from 8 rounds on: a row that changes its class changes b / k
 in all rounds until it is covered. On the right one coefficient for all: the game's bound on delta against round-by-
-round accounting, and the exact law of two databases (`accounting.cover.instance`), a lower bound for every correct
-rule.
+round accounting, and the exact law of two databases (`scripts/papers/cover_instance.py`), a lower bound for every
+correct rule.
 
 ## The law of one halfplane
 

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from pages import options, table, write_page
 
 from dpjax.concepts import (
     ConvexPolygons,
@@ -54,7 +55,6 @@ from dpjax.learners import (
     StablePoints,
     ThresholdMedian,
 )
-from dpjax.papers.pages import options, table, write_page
 from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
 from dpjax.theory.edges import EdgeMargin
 

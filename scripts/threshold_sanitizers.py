@@ -10,12 +10,12 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from pages import folder, write_page
 
 from dpjax.core import keys
 from dpjax.core.bit_strings import encode
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.sweep.hard_tasks import hard_splits
-from dpjax.papers.pages import folder, write_page
 from dpjax.sanitizers import Hierarchy, Sanitizer, candidates, worst_gap
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pages import about, figure_path, options, table, write_page
+
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
@@ -19,7 +21,6 @@ from dpjax.experiments.sweep.setting import Setting
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_design import of_rows
 from dpjax.learners.vc1_improper import subsamples_and_median
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import vc1 as theory
 from dpjax.theory.search import smallest

@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pages import about, figure_path, options, table, write_page
+from papers.hypothesis_counts import judged
+
 from dpjax.concepts import Tree, tree_generators
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
@@ -19,8 +22,6 @@ from dpjax.experiments.sweep.hard_tasks import hard_chain, hard_tree, wrong_chil
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1, ProperVC1
-from dpjax.papers.hypothesis_counts import judged
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA = 4.0, 1e-6, 0.3, 0.1

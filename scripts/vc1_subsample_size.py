@@ -6,13 +6,14 @@ Run: python scripts/vc1_subsample_size.py [--out FOLDER] [--seed SEED] [--trials
 from collections.abc import Sequence
 from pathlib import Path
 
+from pages import about, figure_path, options, table, write_page
+
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.n_star import cells_in, rate
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.learners import ImproperVC1
-from dpjax.papers.pages import about, figure_path, options, table, write_page
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size
 

@@ -1,7 +1,5 @@
 """What ``import dpjax`` gives: the nouns, each from its one home, and the cell of the README, word for word."""
 
-import ast
-import inspect
 import re
 import tomllib
 from pathlib import Path
@@ -12,16 +10,6 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-
-
-def test_the_nouns_for_readers_of_types_are_those_that_run():
-    tree = ast.parse(inspect.getsource(dp))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {
-        (node.module, alias.name) for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-    homes = {(home.rpartition(".")[0] if home.endswith(f".{name}") else home, name) for name, home in dp._HOME.items()}
-    assert typed == homes
 
 
 def test_every_noun_is_there():

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from dpjax.experiments.identity.equations import Equation, equations
+from benchmarks.equations import Equation, equations
 
 RESOURCES = ("words", "exp", "log", "sort", "copy")
 """Names of the ceilings: 64 random bits (one hash), an exponential, a logarithm, a sorted key, a byte."""

@@ -46,7 +46,7 @@ def _earlier(path: Path) -> tuple[str, dict[tuple[str, str], float]]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             "beside",
-            "a file with the output of `dpjax bench --roofline --json`",
+            "a file with the output of `python -m benchmarks --roofline --json`",
             f"{path} ({error!r})",
             "run it on the other machine and keep what it prints",
         ) from error

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from site_text import code, markdown
 
-from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.experiments.config import builder
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import Study

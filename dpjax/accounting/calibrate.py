@@ -52,12 +52,8 @@ def calibrate(target_epsilon: float, target_delta: float, family: str | Family, 
             return largest(accepted, low)
         low /= 2
     within(low)  # if the family rejects every parameter, its own error explains why
-    raise InputError(
-        "target_epsilon",
-        "a target that some parameter meets",
-        repr(target_epsilon),
-        f"the parameter {low:.3g} already spends more: relax the target",
-    )
+    advice = f"the parameter {low:.3g} already spends more: relax the target"
+    raise InputError("target_epsilon", "a target that some parameter meets", repr(target_epsilon), advice)
 
 
 def _pure(epsilon0: float) -> Guarantee:

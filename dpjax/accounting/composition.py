@@ -48,12 +48,8 @@ def advanced(
     checks.epsilon(part.epsilon, "part.epsilon")
     printed = checks.choice("form", form, ("printed", "tight")) == "printed"
     if printed and part.epsilon >= 1:
-        raise InputError(
-            "part.epsilon",
-            "a number < 1, a hypothesis of the printed theorem",
-            repr(part.epsilon),
-            "use form='tight' or optimal()",
-        )
+        expected = "a number < 1, a hypothesis of the printed theorem"
+        raise InputError("part.epsilon", expected, repr(part.epsilon), "use form='tight' or optimal()")
     deviation = math.sqrt(2 * rounds * math.log(1 / slack)) * part.epsilon
     if printed:
         drift = 2 * rounds * part.epsilon**2
@@ -86,12 +82,8 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
     relation, distance = same_relation(parts)
     by_value = checks.choice("split", split, ("index", "value")) == "value"
     if not by_value and relation is Neighboring.ADD_OR_REMOVE_ONE:
-        raise InputError(
-            "split",
-            "'value' under ADD_OR_REMOVE_ONE",
-            "'index'",
-            "removing a row moves later rows to other subsets: state the parts under REPLACE_ONE",
-        )
+        advice = "removing a row moves later rows to other subsets: state the parts under REPLACE_ONE"
+        raise InputError("split", "'value' under ADD_OR_REMOVE_ONE", "'index'", advice)
     if distance > 1:
         raise InputError("parts", "guarantees at distance 1", f"distance {distance}", "apply group after parallel")
     touched = 2 if by_value and relation is Neighboring.REPLACE_ONE else 1

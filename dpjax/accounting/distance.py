@@ -45,12 +45,8 @@ def group(guarantee: Guarantee, distance: int) -> Guarantee:
     checks.integer("distance", distance, 1)
     delta = group_delta(guarantee.epsilon, guarantee.delta, distance)
     if delta >= 1:
-        raise InputError(
-            "distance",
-            "one at which the total delta stays below 1",
-            repr(distance),
-            f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP gives no guarantee for groups this large",
-        )
+        advice = f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP gives no guarantee for groups this large"
+        raise InputError("distance", "one at which the total delta stays below 1", repr(distance), advice)
     return replace(
         guarantee,
         epsilon=distance * guarantee.epsilon,

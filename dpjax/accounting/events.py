@@ -205,12 +205,8 @@ class RandomizedResponse(_Atoms):
         positive("epsilon", self.epsilon)
         checks.integer("outcomes", self.outcomes, 2)
         if self.neighboring is not Neighboring.REPLACE_ONE:
-            raise InputError(
-                "neighboring",
-                "REPLACE_ONE for randomized response",
-                str(self.neighboring),
-                "the number of reports changes with the number of rows",
-            )
+            advice = "the number of reports changes with the number of rows"
+            raise InputError("neighboring", "REPLACE_ONE for randomized response", str(self.neighboring), advice)
 
     def event(self) -> "dp_event.DpEvent":
         """The dp_accounting event; its accountants take it under REPLACE_ONE."""

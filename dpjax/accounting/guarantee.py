@@ -55,12 +55,8 @@ class Guarantee:
             if value is not None:
                 non_negative(name, value)
         if not 0 <= checks.number("delta", self.delta) < 1:
-            raise InputError(
-                "delta",
-                "a total in [0, 1)",
-                repr(self.delta),
-                "this is not a privacy guarantee: use fewer rounds, or parts with a smaller delta",
-            )
+            advice = "this is not a privacy guarantee: use fewer rounds, or parts with a smaller delta"
+            raise InputError("delta", "a total in [0, 1)", repr(self.delta), advice)
         require_relation(self.neighboring)
         for name in ("what", "why", "source"):
             checks.instance(name, getattr(self, name), str, "give words")
@@ -149,12 +145,8 @@ def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
     kinds = {(part.neighboring, part.distance) for part in parts}
     if len(kinds) > 1:
         actual = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
-        raise InputError(
-            "parts",
-            "one neighboring relation and one distance",
-            actual,
-            "convert with as_replace_one or group: a replaced row is one removed and one added",
-        )
+        advice = "convert with as_replace_one or group: a replaced row is one removed and one added"
+        raise InputError("parts", "one neighboring relation and one distance", actual, advice)
     return kinds.pop()
 
 
@@ -170,16 +162,7 @@ def composition(
     relation, distance = same_relation(parts)
     rhos = [part.rho for part in parts if part.rho is not None]
     rho = rounds * math.fsum(rhos) if len(rhos) == len(parts) else None
+    contract = same_contract(parts)
     return Guarantee(
-        epsilon,
-        delta,
-        relation,
-        what,
-        why,
-        parts,
-        rounds,
-        rho,
-        distance=distance,
-        source=source,
-        contract=same_contract(parts),
+        epsilon, delta, relation, what, why, parts, rounds, rho, distance=distance, source=source, contract=contract
     )

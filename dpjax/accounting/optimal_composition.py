@@ -81,12 +81,8 @@ def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 
     basic = part_of(epsilon, rounds)
     slack = -math.expm1(math.log1p(-delta) - rounds * math.log1p(-delta0))
     if slack < 0:
-        raise InputError(
-            "delta0",
-            f"1 - (1 - delta0)^{rounds} <= {delta}",
-            repr(delta0),
-            f"choose delta0 <= {-math.expm1(math.log1p(-delta) / rounds):.6g}",
-        )
+        advice = f"choose delta0 <= {-math.expm1(math.log1p(-delta) / rounds):.6g}"
+        raise InputError("delta0", f"1 - (1 - delta0)^{rounds} <= {delta}", repr(delta0), advice)
     slack *= 1 - 2 * MARGIN  # so that optimal_epsilon, which has its own margin, returns at most epsilon
     if slack == 0:
         return basic

@@ -121,12 +121,9 @@ def slices(
     Privacy: (slices_epsilon(slack, ...), slack + the parts' total delta), under ADD_OR_REMOVE_ONE.
     """
     if part.neighboring is not Neighboring.ADD_OR_REMOVE_ONE or part.distance != 1:
-        raise InputError(
-            "part",
-            "a guarantee under ADD_OR_REMOVE_ONE at distance 1",
-            f"{part.neighboring.value} at distance {part.distance}",
-            "state what the part spends when a row is added",
-        )
+        expected = "a guarantee under ADD_OR_REMOVE_ONE at distance 1"
+        advice = "state what the part spends when a row is added"
+        raise InputError("part", expected, f"{part.neighboring.value} at distance {part.distance}", advice)
     _check(length_epsilon, part.epsilon, part.delta, rounds)
     epsilon = slices_epsilon(slack, length_epsilon, part.epsilon, 0.0, rounds)
     delta = min(slack + _spent(length_epsilon, part.epsilon, part.delta, rounds), 1.0)

@@ -209,27 +209,16 @@ def secrecy_of_the_sample(base: Guarantee, draws: int, rows: int, form: str = "c
 
 def _amplified(base: Guarantee, relation: Neighboring, pair: Callable[[float, float], Pair], why: str, source: str):
     if base.neighboring is not relation or base.distance != 1:
-        raise InputError(
-            "base",
-            f"a guarantee under {relation.name} at distance 1",
-            f"{base.neighboring.name} at distance {base.distance}",
-            "this subsampling preserves the other relation: restate the base first",
-        )
+        expected = f"a guarantee under {relation.name} at distance 1"
+        advice = "this subsampling preserves the other relation: restate the base first"
+        raise InputError("base", expected, f"{base.neighboring.name} at distance {base.distance}", advice)
     epsilon, delta = pair(base.epsilon, base.delta)
     if delta >= 1:
         raise InputError(
             "delta", "an amplified delta below 1", f"{delta:.6g}", "this is not a privacy guarantee: draw fewer rows"
         )
-    return Guarantee(
-        epsilon,
-        delta,
-        relation,
-        f"subsampled {base.what}",
-        f"subsampling: {why}",
-        (base,),
-        source=source,
-        contract=base.contract,
-    )
+    head = epsilon, delta, relation, f"subsampled {base.what}"
+    return Guarantee(*head, f"subsampling: {why}", (base,), source=source, contract=base.contract)
 
 
 def _log_mean(epsilon: float, rate: float) -> float:

@@ -53,12 +53,9 @@ def rho_of(part: Guarantee) -> float:
     if part.bounded_range is not None:
         return bounded_range_rho(part.bounded_range)
     if part.delta > 0:
-        raise InputError(
-            "part",
-            "a zCDP, bounded-range or pure guarantee",
-            f"{part.what}: ({part.epsilon}, {part.delta})-DP",
-            "compose approximate guarantees with optimal() or basic()",
-        )
+        expected = "a zCDP, bounded-range or pure guarantee"
+        advice = "compose approximate guarantees with optimal() or basic()"
+        raise InputError("part", expected, f"{part.what}: ({part.epsilon}, {part.delta})-DP", advice)
     return pure_rho(part.epsilon)
 
 

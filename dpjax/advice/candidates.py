@@ -1,7 +1,6 @@
 """Which learners learn a class: the public ones and a person's own, with the variants that are worth asking."""
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.members import implements
 from dpjax.core.types import Neighboring
 from dpjax.experiments.config.builder import LEARNERS, Builder, kind_of, public_names
-from dpjax.experiments.config.signatures import hints_of
+from dpjax.experiments.config.signatures import hints_of, required
 from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.independent import Independent
 
@@ -106,11 +105,7 @@ def _of_kind(
 def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
     """Every way to make one from the known values and from public parts."""
     hints = hints_of(kind)
-    free = [
-        key
-        for key, one in inspect.signature(kind).parameters.items()
-        if one.default is one.empty and one.kind in _NAMED and key not in known.given
-    ]
+    free = [key for key in required(kind) if key not in known.given]
     kinds = {key: kind_of(hints.get(key)) for key in free}
     if missing := [key for key, part_kind in kinds.items() if part_kind is None or part_kind is LEARNERS]:
         wrapped = kinds[missing[0]] is LEARNERS
@@ -130,12 +125,7 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
 def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
     """Every public object of a kind, or why the class has none."""
     for name, factory in public_names(kind).items():
-        required = [
-            key
-            for key, parameter in inspect.signature(factory).parameters.items()
-            if parameter.default is parameter.empty
-        ]
-        if missing := [key for key in required if key not in known.given]:
+        if missing := [key for key in required(factory) if key not in known.given]:
             yield Candidate(name, reason=f"{name} needs {', '.join(missing)}")
         else:
             yield _made(name, partial(known.make, "learner", name, factory, {}))
@@ -229,13 +219,8 @@ def _named(own: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 def _merged(name: str, found: Iterable[Candidate]) -> list[Candidate]:
     """One line for a learner all of whose variants are refused for one reason."""
     every = list(found)
-    if (
-        every
-        and not any(candidate.learner is not None for candidate in every)
-        and len({candidate.reason for candidate in every}) == 1
-    ):
-        return [Candidate(name, reason=every[0].reason)]
-    return every
+    refused = len({candidate.reason for candidate in every}) == 1 and all(one.learner is None for one in every)
+    return [Candidate(name, reason=every[0].reason)] if refused else every
 
 
 def _composes(learner: Any) -> bool:
@@ -263,6 +248,3 @@ def words(learner: Any) -> str:
         text = words(value) if dataclasses.is_dataclass(value) else str(value)
         parts.append(text if dataclasses.is_dataclass(value) else f"{field.name}={text}")
     return f"{name}({', '.join(parts)})" if parts else name
-
-
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -1,6 +1,5 @@
 """The tasks on which the learners of a class are compared: hard ones, if anything says which are."""
 
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ from dpjax.concepts.distributions import uniform
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import TASKS, public_names
-from dpjax.experiments.config.signatures import hints_of, kinds_of
+from dpjax.experiments.config.signatures import hints_of, kinds_of, required
 from dpjax.experiments.sweep.task import Task
 
 
@@ -57,8 +56,5 @@ def hard_tasks(concepts: Any, alpha: float) -> dict[str, Task]:
 
 def _is_for(make: Any, concepts: Any) -> bool:
     """Whether ``make(concepts, alpha)`` is a call for a class of this type."""
-    required = [
-        key for key, parameter in inspect.signature(make).parameters.items() if parameter.default is parameter.empty
-    ]
     kinds = tuple(kind for kind in kinds_of(hints_of(make).get("concepts")) if isinstance(kind, type))
-    return required == ["concepts", "alpha"] and isinstance(concepts, kinds)
+    return required(make) == ["concepts", "alpha"] and isinstance(concepts, kinds)

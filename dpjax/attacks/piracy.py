@@ -61,12 +61,9 @@ def measure(
     accused, broken = (np.concatenate(part)[:codebooks] for part in zip(*parts, strict=True))
     if np.any(broken >= 0) and not any_word:
         trial = int(np.argmax(broken >= 0))
-        raise InputError(
-            "word",
-            "a bit that some member has, in every column",
-            f"another one in column {broken[trial]} of codebook {trial}",
-            "correct the strategy, or give any_word=True for soundness alone",
-        )
+        expected = "a bit that some member has, in every column"
+        advice = "correct the strategy, or give any_word=True for soundness alone"
+        raise InputError("word", expected, f"another one in column {broken[trial]} of codebook {trial}", advice)
     innocent, guilty = np.any(accused[:, coalition:], axis=1), np.any(accused[:, :coalition], axis=1)
     events = broken < 0, (broken < 0) & ~innocent & ~guilty, innocent, guilty
     return Piracy(*(Rate.of(event, confidence) for event in events))

@@ -117,20 +117,8 @@ def trace(
         "seconds": round(time.perf_counter() - begin, 2),
     }
     evidence = f"{fresh} fresh trials, each on one of the two; the other rows chosen on {pilot}, the rule on {training}"
-    return Report(
-        name,
-        "corrected",
-        claim,
-        "tracing",
-        evidence,
-        epsilon,
-        delta,
-        confidence,
-        witness,
-        epsilon > claim.epsilon,
-        [],
-        details,
-    )
+    head = name, "corrected", claim, "tracing", evidence, epsilon
+    return Report(*head, delta, confidence, witness, epsilon > claim.epsilon, [], details)
 
 
 class _Runs:

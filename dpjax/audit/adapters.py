@@ -28,6 +28,7 @@ from dpjax.audit.traced import traced_target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
+from dpjax.core.user_code import calling
 
 Function = Callable[[Any, Any], Any]
 RANDOMNESS = ("seed", "generator", "key")
@@ -106,12 +107,8 @@ def from_function(
 
     def run(key: Array, data: Any, plan: Any) -> Array:
         del key, data, plan
-        raise InputError(
-            "method",
-            f"statistical, sequential or bitwise for {name}",
-            "another one",
-            "it runs on the host and cannot be traced",
-        )
+        advice = "it runs on the host and cannot be traced"
+        raise InputError("method", f"statistical, sequential or bitwise for {name}", "another one", advice)
 
     def host(words: np.ndarray, data: Any, plan: Any) -> list[Any]:
         del plan
@@ -222,20 +219,8 @@ def of_outputs(
     }
     evidence = f"{fresh} fresh outputs a side, events chosen on {cut_at} others"
     evidence += f", and one stated in advance on all {total}" * (known is not None)
-    return Report(
-        name,
-        "corrected",
-        claim,
-        "statistical",
-        evidence,
-        result.epsilon,
-        result.delta,
-        confidence,
-        dict(zip(("database", "neighbor"), words, strict=True)),
-        result.refutes,
-        [],
-        details,
-    )
+    head = name, "corrected", claim, "statistical", evidence, result.epsilon, result.delta, confidence
+    return Report(*head, dict(zip(("database", "neighbor"), words, strict=True)), result.refutes, [], details)
 
 
 def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Callable[[Any, int], np.ndarray]:
@@ -271,11 +256,6 @@ def _stated(known: KnownEvent | None, encoding: Encoding, side: Sequence[Any]) -
     rows, arrays = encoding.usual(side)
     flags = np.zeros(len(side), np.float32)
     score = jax.jit(jax.vmap(lambda output: known.score(output, None, None, None)))
-    try:
+    with calling("event", "output -> bool[], jittable", "call it by hand on one output"):
         flags[rows] = np.asarray(score(of_32_bits("outputs", arrays)))
-    except InputError:
-        raise
-    except checks.RAISED as error:  # user code may raise anything
-        message = f"{type(error).__name__}: {error}"
-        raise InputError("event", "output -> bool[], jittable", message, "call it by hand on one output") from error
     return flags

@@ -53,13 +53,11 @@ def traced_target(
     if not traced.outvars:
         raise InputError("function", "one that returns arrays", "one that returns nothing", "return the answer")
     if not any(traced.invars[0] is var for var in [*traced.outvars, *(v for eqn in traced.eqns for v in eqn.invars)]):
-        raise InputError(
-            "function",
-            "one that draws from its key",
-            "one that does not read it",
+        advice = (
             "draw from the key, for example by dpjax.laws; code that draws by NumPy would draw once, when it is "
-            "traced: let it take a seed or a generator in place of the key (randomness, on the command line --kind)",
+            "traced: let it take a seed or a generator in place of the key (randomness, on the command line --kind)"
         )
+        raise InputError("function", "one that draws from its key", "one that does not read it", advice)
     sides = [side for pair in listed for side in (pair.first, pair.second)]
     shapes = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
     if len(shapes) > 1 or distance > 1:

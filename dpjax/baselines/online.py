@@ -79,8 +79,9 @@ def randomized_weighted_majority(predictions: Array, y: Array) -> Array:
     predictions: ``int32[T, N]``; y: ``int32[T]``. Each mistake multiplies an expert's weight by exp(-eta) with
     eta = sqrt(8 ln(N) / T).
 
-    Utility: at most M + sqrt(T ln(N) / 2) if some expert makes M mistakes.
-    Reference: Cesa-Bianchi and Lugosi 2006, Theorem 2.2; Bun, Gaboardi, Sivakumar 2021, Lemma 8.7.
+    Utility: at most M + sqrt(T ln(N) / 2) if some expert makes M mistakes; at least d / 2, like every online
+    learner, on a random path of a tree that is shattered to depth d.
+    Reference: Cesa-Bianchi and Lugosi 2006, Theorem 2.2; Bun, Gaboardi, Sivakumar 2021, Lemmas 8.6 and 8.7.
     """
     rounds, experts = predictions.shape
     eta = jnp.sqrt(jnp.float32(8 / max(rounds, 1)) * jnp.log(jnp.float32(experts)))

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import tyro
 
 from dpjax.cli.arguments import COMMANDS
-from dpjax.cli.arguments.learn import LearnCommand
 from dpjax.cli.arguments.numbers import Unread
+from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say

@@ -48,12 +48,9 @@ def study_of(command: Any) -> Study:
         data["learners"] = _learners(command.learners, data.get("learners", {}))
     data |= {name: value for name in ("seed", "title") if (value := flags.get(name)) is not None}
     if not data.get("task") or not data.get("learners"):
-        raise InputError(
-            "study",
-            "a task and learners",
-            "a file without them" if command.config else "neither a file nor flags",
-            'give a TOML file such as configs/demo.toml, or --concepts "Thresholds(2**20)" --learners KLN',
-        )
+        actual = "a file without them" if command.config else "neither a file nor flags"
+        advice = 'give a TOML file such as configs/demo.toml, or --concepts "Thresholds(2**20)" --learners KLN'
+        raise InputError("study", "a task and learners", actual, advice)
     return studies.study_of(data, command.imports)
 
 

@@ -68,12 +68,8 @@ def area_error(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis, truth:
     shapely = shapely_module()
     d, other = concepts.d, region(concepts, truth) if isinstance(truth, Hypothesis) else truth
     if not isinstance(other, shapely.Polygon | shapely.MultiPolygon) or not other.is_valid:
-        raise InputError(
-            "truth",
-            "a Hypothesis, or a valid Polygon or MultiPolygon of shapely",
-            repr(truth)[:80],
-            "shapely.make_valid repairs a geometry",
-        )
+        expected = "a Hypothesis, or a valid Polygon or MultiPolygon of shapely"
+        raise InputError("truth", expected, repr(truth)[:80], "shapely.make_valid repairs a geometry")
     differ = region(concepts, hypothesis).symmetric_difference(other)
     return float(differ.intersection(shapely.box(0, 0, d, d)).area) / d**2
 

@@ -135,12 +135,9 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
             expected, advice = f"elements in [0, {domain.size})", "take a larger domain, or map the values into it"
             raise InputError("distribution", expected, checks.short(outside[0]), advice)
         if not previous < start <= end < domain.size or not 1 <= weight < 2**64:
-            raise InputError(
-                "distribution segment",
-                f"ascending disjoint segments in [0, {domain.size}) of weight in [1, 2**64)",
-                repr((start, end, weight)),
-                "sort the segments and merge those that overlap",
-            )
+            expected = f"ascending disjoint segments in [0, {domain.size}) of weight in [1, 2**64)"
+            advice = "sort the segments and merge those that overlap"
+            raise InputError("distribution segment", expected, repr((start, end, weight)), advice)
         previous, total = end, total + (end - start + 1) * weight
         last.append(total - 1)
     if not segments:

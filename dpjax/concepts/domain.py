@@ -67,12 +67,8 @@ class Domain(FiniteDomain):
         whole = np.asarray(values, dtype=object)
         for value in whole.reshape(-1):
             if not 0 <= value < self.size or int(value) != value:
-                raise InputError(
-                    "domain element",
-                    f"a whole number in [0, {self.size})",
-                    repr(value),
-                    "widen the domain or clip the value before",
-                )
+                advice = "widen the domain or clip the value before"
+                raise InputError("domain element", f"a whole number in [0, {self.size})", repr(value), advice)
         return arithmetic.encode(whole, self.limbs)
 
     def decode(self, elements) -> np.ndarray:

@@ -22,12 +22,9 @@ def elements(domain: Any, distribution: Any) -> tuple[Array, Array]:
     if distribution.atoms:
         return distribution.start[:, -domain.limbs :], wide.join(distribution.weight)
     if not implements(distribution, ExampleDistribution.mass_at) or domain.size > MOST_ELEMENTS:
-        raise InputError(
-            "distribution",
-            "one of single elements, or a domain of at most 2**16 elements with masses (mass_at)",
-            f"{type(distribution).__name__} over {domain}",
-            "the error is a sum over elements here: take distributions.from_weights or a smaller domain",
-        )
+        expected = "one of single elements, or a domain of at most 2**16 elements with masses (mass_at)"
+        advice = "the error is a sum over elements here: take distributions.from_weights or a smaller domain"
+        raise InputError("distribution", expected, f"{type(distribution).__name__} over {domain}", advice)
     number = jnp.arange(domain.size, dtype=jnp.uint32)
     return number[:, None], distribution.mass_at(number.astype(jnp.uint64))
 

@@ -29,12 +29,9 @@ def labels_of_all(concepts: Any) -> np.ndarray:
     """
     size, elements = int(concepts.size), int(concepts.domain.size)
     if size * elements > _LARGEST:
-        raise InputError(
-            "class",
-            f"at most 2^26 = {_LARGEST} labels in all",
-            f"{size} concepts on {elements} elements",
-            "take a smaller domain, such as Thresholds(64)",
-        )
+        expected = f"at most 2^26 = {_LARGEST} labels in all"
+        advice = "take a smaller domain, such as Thresholds(64)"
+        raise InputError("class", expected, f"{size} concepts on {elements} elements", advice)
     x = np.asarray(concepts.domain.encode(range(elements)))
     numbers = _numbers(concepts, x[:1])
     blocks = (numbers[start : start + _BLOCK] for start in range(0, len(numbers), _BLOCK))

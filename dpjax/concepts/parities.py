@@ -54,12 +54,8 @@ class Parities(OnCube):
     def error(self, distribution: UniformCube, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """0, or 2**63 (one half): two parities agree on half of the cube. ``uint64[k]`` (64-bit types enabled)."""
         if not isinstance(distribution, UniformCube) or distribution.dimension != self.dimension:
-            raise InputError(
-                "distribution",
-                f"UniformCube({self.dimension})",
-                repr(distribution),
-                "parities are learned from uniform examples",
-            )
+            advice = "parities are learned from uniform examples"
+            raise InputError("distribution", f"UniformCube({self.dimension})", repr(distribution), advice)
         ours = jnp.where(hypothesis.zero[:, None], jnp.uint32(0), hypothesis.concept)
         theirs = jnp.where(target.zero[:, None], jnp.uint32(0), target.concept)
         return jnp.where(jnp.all(ours == theirs, axis=-1), jnp.uint64(0), jnp.uint64(2**63))

@@ -45,12 +45,8 @@ class PointSets(ConceptClass):
         require_narrow(require(self.domain))
         checks.integer("bits", self.bits, 1, 16)
         if checks.integer("ones", self.ones, 1) > self.domain.size:
-            raise InputError(
-                "ones",
-                f"at most the domain's size, {self.domain.size}",
-                repr(self.ones),
-                "take fewer, or more elements",
-            )
+            advice = "take fewer, or more elements"
+            raise InputError("ones", f"at most the domain's size, {self.domain.size}", repr(self.ones), advice)
         if 2 * self.ones * self.bits > _MOST_WORDS:
             advice = "learn the bits separately"
             raise InputError(

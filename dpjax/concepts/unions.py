@@ -135,12 +135,8 @@ class Unions(OnPlane):
                 raise InputError("polygons", most, f"{lengths} corners", "use a class of more polygons or triangles")
         pieces = [triangle for corners in whole for triangle in triangulated(corners)]
         if not 1 <= len(pieces) <= self.triangles:
-            raise InputError(
-                "polygons",
-                f"1 to {self.triangles} triangles, corners - 2 of each",
-                str(len(pieces)),
-                "take more triangles",
-            )
+            expected = f"1 to {self.triangles} triangles, corners - 2 of each"
+            raise InputError("polygons", expected, str(len(pieces)), "take more triangles")
         words = []
         for corners in pieces:
             edges = list(zip(corners, corners[1:] + corners[:1], strict=True))

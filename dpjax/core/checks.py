@@ -41,12 +41,8 @@ class NoTheoremError(InputError):
 def rows(n: int, most: int, what: str, error: type[InputError] = InputError) -> int:
     """n, or ``error`` if it is more than the ``most`` rows that ``what`` accepts with its plan."""
     if n > most:
-        raise error(
-            "n",
-            f"at most {most} rows, the most that {what} accepts with this plan",
-            str(n),
-            "relax epsilon, alpha or beta, or take fewer rows",
-        )
+        advice = "relax epsilon, alpha or beta, or take fewer rows"
+        raise error("n", f"at most {most} rows, the most that {what} accepts with this plan", str(n), advice)
     return n
 
 
@@ -75,12 +71,8 @@ def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> f
     if not 0 <= (plain := number(name, value)) < 1:
         raise InputError(name, "a number in [0, 1)", repr(value), "choose for example 1e-6, or 0 for pure privacy")
     if positive_for is not None and plain == 0:
-        raise InputError(
-            name,
-            f"a number in (0, 1) for {positive_for}",
-            "0",
-            "give a positive delta such as 1e-6, or choose a learner of pure differential privacy",
-        )
+        advice = "give a positive delta such as 1e-6, or choose a learner of pure differential privacy"
+        raise InputError(name, f"a number in (0, 1) for {positive_for}", "0", advice)
     return plain
 
 

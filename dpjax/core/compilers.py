@@ -21,12 +21,9 @@ def require_sound(platform: str) -> None:
     computed once in a process, before its first draw.
     """
     if platform != "cpu" and not _sound(platform):
-        raise InputError(
-            "device",
-            "a compiler that keeps the sign of integers",
-            f"one that loses it ({platform}), as ptxas of CUDA 12.6 to 13.3 does",
-            'pip install "nvidia-cuda-nvcc>=13.4", which JAX for CUDA 13 uses, or set JAX_PLATFORMS=cpu',
-        )
+        actual = f"one that loses it ({platform}), as ptxas of CUDA 12.6 to 13.3 does"
+        advice = 'pip install "nvidia-cuda-nvcc>=13.4", which JAX for CUDA 13 uses, or set JAX_PLATFORMS=cpu'
+        raise InputError("device", "a compiler that keeps the sign of integers", actual, advice)
 
 
 @cache

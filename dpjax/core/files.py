@@ -207,22 +207,11 @@ def _sync(directory: Path) -> None:
 def failure(error: OSError, path: Path) -> StoreError:
     """The operating system's error as a StoreError."""
     if error.errno in _FULL:
-        return StoreError(
-            "store",
-            f"room to write {path}",
-            f"{error.strerror} ({errno.errorcode[error.errno]})",
-            "free some space or raise the quota and run again: all that was stored before is intact",
-        )
+        expected = f"room to write {path}"
+        advice = "free some space or raise the quota and run again: all that was stored before is intact"
+        return StoreError("store", expected, f"{error.strerror} ({errno.errorcode[error.errno]})", advice)
     if error.errno == errno.EROFS:
-        return StoreError(
-            "store",
-            "a file system that can be written to",
-            f"{path}: {error.strerror}",
-            "choose another directory; all that was stored before is intact and can be read",
-        )
-    return StoreError(
-        "store",
-        "a directory that can be written to",
-        f"{path}: {error.strerror or error}",
-        "choose another directory or correct its permissions; all that was stored before is intact",
-    )
+        advice = "choose another directory; all that was stored before is intact and can be read"
+        return StoreError("store", "a file system that can be written to", f"{path}: {error.strerror}", advice)
+    advice = "choose another directory or correct its permissions; all that was stored before is intact"
+    return StoreError("store", "a directory that can be written to", f"{path}: {error.strerror or error}", advice)

@@ -12,12 +12,9 @@ _state = {"started": False, "broken": False}
 def require_not_forked() -> None:
     """InputError in a process that was forked from one in which JAX had started."""
     if _state["broken"]:
-        raise InputError(
-            "process",
-            "one in which JAX can run",
-            "one that was forked after JAX had started, without JAX's threads",
-            'start processes by multiprocessing.get_context("spawn"), or give `Study.run` an executor',
-        )
+        actual = "one that was forked after JAX had started, without JAX's threads"
+        advice = 'start processes by multiprocessing.get_context("spawn"), or give `Study.run` an executor'
+        raise InputError("process", "one in which JAX can run", actual, advice)
 
 
 def _before() -> None:

@@ -59,12 +59,9 @@ def host_functions(module: dict[str, Any]) -> None:
 def _beyond(function: Callable, given: tuple, named: Mapping[str, Any], what: str) -> InputError:
     shown = ", ".join([*map(repr, given), *(f"{name}={value!r}" for name, value in named.items())])
     shown = shown if len(shown) < 200 else shown[:200] + "..."
-    return InputError(
-        function.__name__,
-        "arguments that fit each other, and results that fit in float64 and in memory",
-        f"{shown}: {what}",
-        "take numbers that are less extreme, or arrays of the shapes in the signature",
-    )
+    expected = "arguments that fit each other, and results that fit in float64 and in memory"
+    advice = "take numbers that are less extreme, or arrays of the shapes in the signature"
+    return InputError(function.__name__, expected, f"{shown}: {what}", advice)
 
 
 def _reader(hint: Any) -> _Reader | None:

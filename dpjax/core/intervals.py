@@ -35,19 +35,11 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.int64],
     """Both as int64 of one shape with 0 <= successes <= trials; InputError if they are invalid."""
     hits, total = np.asarray(successes), np.asarray(trials)
     if hits.shape != total.shape or any(a.size and a.dtype.kind not in "iu" for a in (hits, total)):
-        raise InputError(
-            "successes, trials",
-            "whole numbers of one shape",
-            f"{hits.dtype}{list(hits.shape)} and {total.dtype}{list(total.shape)}",
-            "give counts, not rates",
-        )
+        actual = f"{hits.dtype}{list(hits.shape)} and {total.dtype}{list(total.shape)}"
+        raise InputError("successes, trials", "whole numbers of one shape", actual, "give counts, not rates")
     hits, total = hits.astype(np.int64), total.astype(np.int64)
     if np.any((hits < 0) | (hits > total)):
         where = np.unravel_index(np.argmax((hits < 0) | (hits > total)), hits.shape)
-        raise InputError(
-            "successes",
-            "0 <= successes <= trials",
-            f"{hits[where]} of {total[where]}",
-            "check that the two arrays are not swapped",
-        )
+        advice = "check that the two arrays are not swapped"
+        raise InputError("successes", "0 <= successes <= trials", f"{hits[where]} of {total[where]}", advice)
     return hits, total

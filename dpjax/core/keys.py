@@ -20,30 +20,18 @@ def require_typed(key: Array) -> None:
     """
     dtype = getattr(key, "dtype", None)
     if dtype is None or not jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
-        raise InputError(
-            "key",
-            "a typed key, jax.random.key(seed)",
-            f"{dtype or type(key).__name__}",
-            "replace jax.random.PRNGKey(seed) by jax.random.key(seed), or wrap it with jax.random.wrap_key_data",
-        )
+        advice = "replace jax.random.PRNGKey(seed) by jax.random.key(seed), or wrap it with jax.random.wrap_key_data"
+        raise InputError("key", "a typed key, jax.random.key(seed)", f"{dtype or type(key).__name__}", advice)
     if key.shape != ():
         advice = "use jax.vmap over a batch of keys"
         raise InputError("key", "one key, jax.random.key(seed)", f"keys of shape {key.shape}", advice)
     implementation = str(jax.random.key_impl(key))
     if "threefry2x32" not in implementation:
-        raise InputError(
-            "key",
-            "a threefry2x32 key",
-            implementation,
-            "use jax.random.key(seed, impl='threefry2x32'): other generators are not batch-invariant",
-        )
+        advice = "use jax.random.key(seed, impl='threefry2x32'): other generators are not batch-invariant"
+        raise InputError("key", "a threefry2x32 key", implementation, advice)
     if not jax.config.jax_threefry_partitionable:
-        raise InputError(
-            "jax_threefry_partitionable",
-            "True (JAX's default)",
-            "False",
-            "remove the setting: without it padding a draw changes the numbers before the padding",
-        )
+        advice = "remove the setting: without it padding a draw changes the numbers before the padding"
+        raise InputError("jax_threefry_partitionable", "True (JAX's default)", "False", advice)
 
 
 def root(seed: int) -> Array:

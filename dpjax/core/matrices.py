@@ -27,22 +27,15 @@ def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.nda
         least = "a row or more" if not elements else "a row and a column or more"
         raise _no_matrix(f"a two-dimensional table of whole numbers with {least}", f"{table.shape} of {table.dtype}")
     if table.size > LARGEST:
-        raise InputError(
-            "class matrix",
-            f"at most 2^28 = {LARGEST} entries",
-            f"{len(table)} rows of {table.shape[1]} labels",
-            "take fewer domain elements",
-        )
+        actual = f"{len(table)} rows of {table.shape[1]} labels"
+        raise InputError("class matrix", f"at most 2^28 = {LARGEST} entries", actual, "take fewer domain elements")
     largest = LARGEST_LABEL if labels is None else min(checks.integer("labels", labels, 1) - 1, LARGEST_LABEL)
     if table.size and (int(table.min()) < 0 or int(table.max()) > largest):
         row, column = np.argwhere((table < 0) | (table > largest))[0]
         span = "in 0..2^63 - 1" if labels is None else f"in 0..{largest}"
-        raise InputError(
-            f"label in row {row}, column {column}",
-            f"a whole number {span}",
-            str(table[row, column]),
-            "number the labels from 0",
-        )
+        expected = f"a whole number {span}"
+        advice = "number the labels from 0"
+        raise InputError(f"label in row {row}, column {column}", expected, str(table[row, column]), advice)
     _require_distinct(table)
     return table.astype(np.int64, copy=False)
 
@@ -85,9 +78,5 @@ def _require_distinct(table: np.ndarray) -> None:
     small = np.min_scalar_type(int(table.max(initial=0)))  # fewer bytes to compare
     for number, row in enumerate(np.ascontiguousarray(table, small)):
         if (first := seen.setdefault(row.tobytes(), number)) != number:
-            raise InputError(
-                "class matrix",
-                "distinct rows",
-                f"row {number} equal to row {first}",
-                "list every concept once, for example by numpy.unique(matrix, axis=0)",
-            )
+            advice = "list every concept once, for example by numpy.unique(matrix, axis=0)"
+            raise InputError("class matrix", "distinct rows", f"row {number} equal to row {first}", advice)

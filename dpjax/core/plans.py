@@ -72,12 +72,9 @@ def plan_type(kind: type[_Plan]) -> type[_Plan]:
     def checked(self: Any) -> None:
         for field in fields(self):
             if field.metadata.get("static") and not _structural(getattr(self, field.name)):
-                raise InputError(
-                    f"{kind.__name__}.{field.name}",
-                    "structure: whole numbers, names, and tuples of these",
-                    repr(getattr(self, field.name)),
-                    "make it a leaf: leave out metadata=STATIC",
-                )
+                expected = "structure: whole numbers, names, and tuples of these"
+                advice = "make it a leaf: leave out metadata=STATIC"
+                raise InputError(f"{kind.__name__}.{field.name}", expected, repr(getattr(self, field.name)), advice)
         if check is not None:
             check(self)
 

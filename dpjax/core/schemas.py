@@ -1,6 +1,6 @@
 """Schemas of documents, and the check of one: it may be damaged, or come from anybody."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -13,10 +13,13 @@ class Document(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
 
-def check(kind: type[Document], what: str, data: Any, advice: str) -> None:
-    """InputError, with the first place where data is not of the kind."""
+_Kind = TypeVar("_Kind", bound=Document)
+
+
+def check(kind: type[_Kind], what: str, data: Any, advice: str) -> _Kind:
+    """The data as a document; InputError, with the first place where it is not of the kind."""
     try:
-        kind.model_validate(data)
+        return kind.model_validate(data)
     except ValidationError as error:
         first: Any = error.errors()[0]
         value, missing = first["input"], first["type"] == "missing"

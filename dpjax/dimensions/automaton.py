@@ -65,12 +65,9 @@ def standard_optimal_algorithm(matrix, conservative: bool = True, states: int = 
                     order.append(part)
                 after[x, label] = number[part]
         if len(order) > states:
-            raise InputError(
-                "states",
-                f"at most {states} version spaces",
-                f"more after {len(prediction)} of them were listed",
-                "raise states" if conservative else "raise states, or take conservative=True",
-            )
+            expected = f"at most {states} version spaces"
+            advice = "raise states" if conservative else "raise states, or take conservative=True"
+            raise InputError("states", expected, f"more after {len(prediction)} of them were listed", advice)
         _require_size(len(order), len(columns), labels)
         prediction.append(guesses)
         following.append(after)
@@ -81,12 +78,9 @@ def standard_optimal_algorithm(matrix, conservative: bool = True, states: int = 
 def _require_size(states: int, elements: int, labels: int) -> None:
     entries = states * elements * labels
     if entries > LARGEST:
-        raise InputError(
-            "labels",
-            f"at most 2^28 = {LARGEST} entries (state, element, label) in the table of next states",
-            f"{states} states, {elements} elements and labels 0..{labels - 1}: {entries / 2**28:.3g} GiB",
-            "number the labels from 0 without gaps, or take a smaller class",
-        )
+        expected = f"at most 2^28 = {LARGEST} entries (state, element, label) in the table of next states"
+        actual = f"{states} states, {elements} elements and labels 0..{labels - 1}: {entries / 2**28:.3g} GiB"
+        raise InputError("labels", expected, actual, "number the labels from 0 without gaps, or take a smaller class")
 
 
 def _dimension(search: Search, rows: int) -> int:

@@ -77,12 +77,8 @@ def _require_tree(tree: InputTree, elements: int) -> None:
     def depth(node) -> int:
         well_formed = isinstance(node, tuple) and len(node) in (1, 3)
         if not well_formed or not isinstance(node[0], int | np.integer) or not 0 <= node[0] < elements:
-            raise InputError(
-                "tree",
-                f"(x,) or (x, left, right) with x in 0..{elements - 1}",
-                repr(node),
-                "write for example (0, (1,), (2,))",
-            )
+            advice = "write for example (0, (1,), (2,))"
+            raise InputError("tree", f"(x,) or (x, left, right) with x in 0..{elements - 1}", repr(node), advice)
         below = {depth(child) for child in node[1:]}
         if len(below) > 1:
             raise InputError(
@@ -100,7 +96,7 @@ def zero_cover_bound(matrix, depth: int, seconds: float | None = None) -> Dimens
     (`sauer_bound`) bounds this number. seconds: time limit; then ``lower`` is 1 and ``upper`` the Sauer bound for the
     dimension floor(log2 m). The witness is None.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem 5.6.
+    Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem 5.6, Lemma 5.11.
     """
     clock = Clock(seconds)
     table = class_matrix(matrix)

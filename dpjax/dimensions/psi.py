@@ -43,12 +43,9 @@ def bipartitions(labels: tuple[int, ...]) -> list[Grouping]:
     InputError for more than 17 labels, which have more than 2^16 such maps.
     """
     if len(labels) > MOST_LABELS:
-        raise InputError(
-            "labels at one domain element",
-            f"at most {MOST_LABELS} for the family of all maps",
-            f"{len(labels)}, which have 2^{len(labels) - 1} maps",
-            "take the family `natarajan` or `bits`",
-        )
+        expected = f"at most {MOST_LABELS} for the family of all maps"
+        actual = f"{len(labels)}, which have 2^{len(labels) - 1} maps"
+        raise InputError("labels at one domain element", expected, actual, "take the family `natarajan` or `bits`")
     first, rest = labels[0], labels[1:]
     partitions: list[Grouping] = []
     for chosen in range(1, 1 << len(rest)):

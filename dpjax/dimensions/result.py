@@ -32,12 +32,9 @@ class Dimension:
     def value(self) -> int | Fraction:
         """The dimension; InputError if the search was stopped before it was known."""
         if not self.exact:
-            raise InputError(
-                self.name,
-                "a search that ended",
-                f"bounds {self.lower} and {self.upper} after {self.seconds:.1f} s",
-                "allow more seconds, or use .lower and .upper, which are proved",
-            )
+            actual = f"bounds {self.lower} and {self.upper} after {self.seconds:.1f} s"
+            advice = "allow more seconds, or use .lower and .upper, which are proved"
+            raise InputError(self.name, "a search that ended", actual, advice)
         return self.lower
 
     def in_rows(self, numbers: np.ndarray) -> "Dimension":

@@ -49,12 +49,10 @@ def subset_tables(matrix, depth: int = 0) -> SubsetTables:
     checks.integer("depth", depth, 0, 126)
     rows, points = table.shape
     if rows > MOST_ROWS or points > MOST_POINTS:
-        raise InputError(
-            "class matrix",
-            f"at most {MOST_ROWS} rows and {MOST_POINTS} columns for tables over all sets of rows",
-            f"{rows} rows, {points} columns: {2**rows} sets, {2.0**rows * (7 + 2 * depth) / 2**30:.3g} GiB",
-            "take a smaller class, or `littlestone_dimension`, which needs no tables",
-        )
+        expected = f"at most {MOST_ROWS} rows and {MOST_POINTS} columns for tables over all sets of rows"
+        actual = f"{rows} rows, {points} columns: {2**rows} sets, {2.0**rows * (7 + 2 * depth) / 2**30:.3g} GiB"
+        advice = "take a smaller class, or `littlestone_dimension`, which needs no tables"
+        raise InputError("class matrix", expected, actual, advice)
     ones = np.array([bitset(column) for column in table.T], np.uint32)
     sets = np.arange(1 << rows, dtype=np.uint32)
     littlestone = _littlestone(sets, np.unique(ones))

@@ -42,10 +42,7 @@ def _parents(parent) -> list[int]:
     table = np.asarray(parent)
     whole = table.ndim == 1 and len(table) and np.issubdtype(table.dtype, np.integer)
     if not whole or table[0] != 0 or (table < 0).any() or (table[1:] >= np.arange(1, len(table))).any():
-        raise InputError(
-            "tree parents",
-            "whole numbers with parent[0] = 0 and parent[v] < v",
-            f"shape {table.shape}",
-            "number parents before their children, as `Tree.parent` does",
-        )
+        expected = "whole numbers with parent[0] = 0 and parent[v] < v"
+        advice = "number parents before their children, as `Tree.parent` does"
+        raise InputError("tree parents", expected, f"shape {table.shape}", advice)
     return table.tolist()

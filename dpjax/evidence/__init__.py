@@ -1,4 +1,4 @@
-"""Audit targets: a small universe for every exported claim, and planted bugs."""
+"""Audit targets: a small universe for every exported claim."""
 
 from .accounting import accounting_targets as accounting_targets
 from .learners import World as World

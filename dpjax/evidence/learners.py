@@ -165,13 +165,9 @@ def learner_target(
     at_once = max(1, Target.at_once // learner.passes)
     covers += learner.runs
     table = None if unlisted else table_of_run(run)
+    head = name, claim, run, universes, pairs, table
     return Target(
-        name,
-        claim,
-        run,
-        universes,
-        pairs,
-        table,
+        *head,
         lambda p: planned(float(p.epsilon), float(p.delta)),
         covers=tuple(dict.fromkeys(covers)),
         at_once=at_once,

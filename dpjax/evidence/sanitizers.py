@@ -42,16 +42,8 @@ def sanitizer_target(name: str) -> Target:
         made = sanitizer.sanitize(key, data.x, data.mask, plan)
         return made.points, made.weights
 
-    return Target(
-        name,
-        lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))),
-        run,
-        _universes,
-        _pairs,
-        table_of_run(run),
-        plan,
-        covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",),
-    )
+    head = name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes
+    return Target(*head, _pairs, table_of_run(run), plan, covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",))
 
 
 def sanitizer_names() -> list[str]:

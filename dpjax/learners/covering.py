@@ -157,12 +157,9 @@ class CoveringPlane(Covering):
             raise InputError("family", f"no {names} beside it", "both", "set it in the family")
         family, grid = self.functions, Grid.fine(self.concepts.d)
         if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, grid):
-            raise InputError(
-                "family",
-                f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({grid.d})",
-                repr(family),
-                f"inherit from {Planar.__module__}.Planar, or run it by {self.runs[0]}",
-            )
+            expected = f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({grid.d})"
+            advice = f"inherit from {Planar.__module__}.Planar, or run it by {self.runs[0]}"
+            raise InputError("family", expected, repr(family), advice)
 
     def concept_of(self, chosen: Any) -> Array:
         """``uint32[words rounds]``."""

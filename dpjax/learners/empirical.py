@@ -64,19 +64,11 @@ class EmpiricalLearner(OfLearner):
         checks.whole_or_none("draws", self.draws, 1)
         require_learner(self.learner)
         if not self.learner.proper:
-            raise InputError(
-                "learner",
-                "a proper one, whose ``proper`` is True",
-                type(self.learner).__name__,
-                "take one that returns concepts of its class",
-            )
+            advice = "take one that returns concepts of its class"
+            raise InputError("learner", "a proper one, whose ``proper`` is True", type(self.learner).__name__, advice)
         if self.learner.neighboring is not Neighboring.REPLACE_ONE:
-            raise InputError(
-                "learner",
-                "one private under replace-one",
-                self.learner.neighboring.value,
-                "resampling preserves no other",
-            )
+            advice = "resampling preserves no other"
+            raise InputError("learner", "one private under replace-one", self.learner.neighboring.value, advice)
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> EmpiricalPlan:
         """For at least n rows, by default `empirical_sample_size`. `learn` ignores the data of smaller samples.

@@ -168,12 +168,9 @@ class GenericLearner(OfColumns):
 
     def _planned_rows(self, privacy: Privacy, accuracy: Accuracy, agnostic: bool) -> int:
         if not self.sanitizer.answers_differences(self.concepts):
-            raise NoTheoremError(
-                "sanitizer",
-                "one whose queries hold all symmetric differences of concepts",
-                "others",
-                "make it with queries = concepts.xor(), or search for n",
-            )
+            expected = "one whose queries hold all symmetric differences of concepts"
+            advice = "make it with queries = concepts.xor(), or search for n"
+            raise NoTheoremError("sanitizer", expected, "others", advice)
         numbers = host_numbers(privacy, accuracy)
         return self._rows(numbers, self._split(*numbers), agnostic)
 

@@ -91,12 +91,9 @@ class Independent(OfLearner):
         at_once = max(1, _CELLS // sample.capacity)
         answers = jax.vmap(one)(columns) if self.k <= at_once else jax.lax.map(one, columns, batch_size=at_once)
         if any(part.shape[1:2] != (1,) for part in jax.tree.leaves(answers)):
-            raise InputError(
-                "hypothesis",
-                "arrays with a leading axis of length 1, of concepts",
-                f"{type(self.learner).__name__} returned {[part.shape[1:] for part in jax.tree.leaves(answers)]}",
-                "give every array of the hypothesis that axis, or write for_concepts(k)",
-            )
+            actual = f"{type(self.learner).__name__} returned {[part.shape[1:] for part in jax.tree.leaves(answers)]}"
+            advice = "give every array of the hypothesis that axis, or write for_concepts(k)"
+            raise InputError("hypothesis", "arrays with a leading axis of length 1, of concepts", actual, advice)
         return jax.tree.map(lambda part: part[:, 0], answers)
 
     def _guarantee(self, plan: IndependentPlan) -> Guarantee | None:

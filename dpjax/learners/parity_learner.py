@@ -124,12 +124,9 @@ class ParityLearner(Learner):
             checks.delta(delta, positive_for="ParityLearner")
             probability = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
             if probability < 1 - beta:
-                raise NoTheoremError(
-                    "subsamples",
-                    f"enough for success with probability {1 - beta:g}",
-                    f"{probability:.3g}",
-                    "leave them to the planner, or search for n",
-                )
+                expected = f"enough for success with probability {1 - beta:g}"
+                advice = "leave them to the planner, or search for n"
+                raise NoTheoremError("subsamples", expected, f"{probability:.3g}", advice)
         return m * rows
 
     def hard_neighbors(self, rows: int) -> Pairs:

@@ -125,10 +125,7 @@ def _as_given(representation: Any, alpha: float, beta: float) -> Any:
     try:
         representation.sizes  # noqa: B018
     except InputError as error:
-        raise InputError(
-            "alpha, beta",
-            "an accuracy for which a family is not too large",
-            f"{alpha:g}, {beta:g}",
-            "take a larger alpha or beta, or set the sizes of the representation",
-        ) from error
+        expected = "an accuracy for which a family is not too large"
+        advice = "take a larger alpha or beta, or set the sizes of the representation"
+        raise InputError("alpha, beta", expected, f"{alpha:g}, {beta:g}", advice) from error
     return representation

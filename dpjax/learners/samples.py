@@ -24,12 +24,9 @@ def limbs_of(x: Any, domain: Any) -> None:
 def single_column(sample: Sample, learner: str) -> Array:
     """The one label column of a sample for a learner of one concept, ``bool[capacity]``."""
     if sample.y.shape[1] != 1:
-        raise InputError(
-            f"labels for {learner}",
-            "one concept, bool[capacity, 1]",
-            f"{sample.y.shape[1]} concepts",
-            f"wrap it: Independent({learner}(...), k, composition)",
-        )
+        expected = "one concept, bool[capacity, 1]"
+        advice = f"wrap it: Independent({learner}(...), k, composition)"
+        raise InputError(f"labels for {learner}", expected, f"{sample.y.shape[1]} concepts", advice)
     return sample.y[:, 0]
 
 

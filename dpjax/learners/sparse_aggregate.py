@@ -82,12 +82,9 @@ class SparseAggregate(Learner):
             with suppress(NoTheoremError):  # lists without a theorem say nothing about rows
                 rows = self.lists.rows(accuracy)
                 size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
-            raise InputError(
-                "accuracy",
-                f"a plan with at most 2^28 = {MOST_COUNTS} counts",
-                f"{size}, {4 * entries / 2**30:.3g} GiB of counts",
-                "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN",
-            )
+            expected = f"a plan with at most 2^28 = {MOST_COUNTS} counts"
+            advice = "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN"
+            raise InputError("accuracy", expected, f"{size}, {4 * entries / 2**30:.3g} GiB of counts", advice)
         return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
 
     def _learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:

@@ -132,12 +132,8 @@ class ThresholdInterior(Learner):
         """`theory.thresholds.interior`. NoTheoremError if ``records`` are too few for this budget and beta."""
         design, records = self._designed(privacy, accuracy)
         if 2 * records < design.required():
-            raise NoTheoremError(
-                "records",
-                f"at least {-(-design.required() // 2)} at this budget and beta",
-                str(records),
-                "leave records out, or search for n",
-            )
+            expected = f"at least {-(-design.required() // 2)} at this budget and beta"
+            raise NoTheoremError("records", expected, str(records), "leave records out, or search for n")
         return theory.interior(records, float(accuracy.alpha), float(accuracy.beta))
 
     def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:

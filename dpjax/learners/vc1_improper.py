@@ -197,12 +197,8 @@ class ImproperVC1(Learner):
         needed, _ = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
         t = needed if self.subsamples == FEWEST else int(self.subsamples)
         if t < needed:
-            raise NoTheoremError(
-                "subsamples",
-                f"at least {needed} at this budget and beta",
-                str(t),
-                'leave subsamples out, take "fewest", or search for n',
-            )
+            advice = 'leave subsamples out, take "fewest", or search for n'
+            raise NoTheoremError("subsamples", f"at least {needed} at this budget and beta", str(t), advice)
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> Pairs:

@@ -22,12 +22,9 @@ def require_small(concepts: Finite, learner: str) -> None:
     require_class(concepts)
     size, width = concepts.size, concepts.domain.size
     if size > MOST_CONCEPTS or width > MOST_ELEMENTS:
-        raise InputError(
-            "concepts",
-            f"at most {MOST_CONCEPTS} concepts over {MOST_ELEMENTS} elements for {learner}",
-            f"{size} concepts over {width} elements, tables of 2^{size} sets",
-            "take a smaller class, or KLN",
-        )
+        expected = f"at most {MOST_CONCEPTS} concepts over {MOST_ELEMENTS} elements for {learner}"
+        actual = f"{size} concepts over {width} elements, tables of 2^{size} sets"
+        raise InputError("concepts", expected, actual, "take a smaller class, or KLN")
     require_nameable(concepts)
     if len(np.unique(concepts.matrix(), axis=0)) < size:
         raise InputError("concepts", "distinct concepts", "equal rows", "list every concept once: numpy.unique")

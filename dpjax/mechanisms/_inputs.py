@@ -37,12 +37,9 @@ def held(name: str, values: Any, spread: float = 1.0) -> Array:
         converted = host.astype(jax.dtypes.canonicalize_dtype(host.dtype))
         near = host.dtype.kind == "f" and np.abs(host - converted) <= spread * 2.0**-20
     if np.any((host != converted) & np.logical_not(near)):
-        raise InputError(
-            name,
-            f"numbers that {converted.dtype} represents",
-            f"{host.dtype} up to {np.max(np.abs(host)):g}",
-            "subtract a public number, or enable 64-bit types",
-        )
+        expected = f"numbers that {converted.dtype} represents"
+        advice = "subtract a public number, or enable 64-bit types"
+        raise InputError(name, expected, f"{host.dtype} up to {np.max(np.abs(host)):g}", advice)
     return jnp.asarray(converted)
 
 

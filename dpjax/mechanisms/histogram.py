@@ -252,12 +252,8 @@ def stability_histogram_guarantee(
 def _printed(neighboring: Neighboring, alpha, n) -> tuple:
     """alpha and n, which the printed thresholds require."""
     if neighboring is not Neighboring.REPLACE_ONE:
-        raise InputError(
-            "neighboring",
-            "REPLACE_ONE for calibration='printed'",
-            str(neighboring),
-            "the printed thresholds are multiples of n, which is public only under REPLACE_ONE",
-        )
+        advice = "the printed thresholds are multiples of n, which is public only under REPLACE_ONE"
+        raise InputError("neighboring", "REPLACE_ONE for calibration='printed'", str(neighboring), advice)
     if alpha is None or n is None:
         raise InputError(
             "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds use both"

@@ -82,19 +82,8 @@ def stability(
     name = min(votes, key=lambda candidate: (-votes[candidate], candidate), default=0)
     hits, lengths = sum(name in listed for listed in sets[half:]), [len(listed) for listed in sets]
     low, high = (float(end) for end in clopper_pearson(hits, trials - half, confidence))
-    return Stability(
-        n,
-        name,
-        hits,
-        trials - half,
-        low,
-        high,
-        _error(drawn, name),
-        len(set().union(*sets)),
-        float(np.mean(lengths)),
-        max(lengths),
-        lengths.count(0),
-    )
+    head = n, name, hits, trials - half, low, high, _error(drawn, name)
+    return Stability(*head, len(set().union(*sets)), float(np.mean(lengths)), max(lengths), lengths.count(0))
 
 
 @lru_cache(32)

@@ -62,7 +62,7 @@ def plot_curve(
     """
     check_formats(formats)
     options = Options.of(**how)
-    about, shown = _about(result), select(result, options, _most(options.page))
+    about, shown = _about(result), select(result, options, 2 if _narrow(options.page) else PANELS)
     return save(lambda: _figure(result, shown), path_without_suffix, formats, about, options.page)
 
 
@@ -109,11 +109,6 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
             grey = page.colors["grey"]
             blocks.append(sheet.text(page, " ".join(words), size=page.small, color=grey))
     return sheet.compose(page, blocks), title or of_study
-
-
-def _most(page: Page) -> int:
-    """The maximum number of success curves, unless their k and epsilon are chosen."""
-    return 2 if _narrow(page) else PANELS
 
 
 def _narrow(page: Page) -> bool:
@@ -249,31 +244,12 @@ def _marks(shown: Shown, drawn: AbstractSet[str]) -> tuple[list[Artist], list[st
         handles.append(Line2D([], [], color=grey, linewidth=0.2 * page.size, marker="|", markersize=0.7 * page.size))
         names.append(f"bracket of {N_STAR}")
     if "theorem" in drawn:
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=grey,
-                linewidth=0.08 * page.size,
-                marker="o",
-                markersize=page.marker,
-                markerfacecolor=page.colors["paper"],
-            )
-        )
+        hollow: dict[str, Any] = {"marker": "o", "markersize": page.marker, "markerfacecolor": page.colors["paper"]}
+        handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, **hollow))
         names.append("theorem's $n$ (hollow)")
     if "below" in drawn:
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=grey,
-                linestyle=":",
-                linewidth=0.26 * page.marker,
-                marker="_",
-                markersize=1.2 * page.marker,
-                markeredgewidth=0.3 * page.marker,
-            )
-        )
+        bar: dict[str, Any] = {"marker": "_", "markersize": 1.2 * page.marker, "markeredgewidth": 0.3 * page.marker}
+        handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.26 * page.marker, **bar))
         names.append("no private learner below (dotted)")
     return handles, names
 

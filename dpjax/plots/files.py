@@ -114,12 +114,8 @@ def save(
         try:
             replace_file(path, data)
         except InputError as error:
-            raise InputError(
-                "figure",
-                "a place where the figure can be written",
-                error.given,
-                "choose another directory, correct its permissions, or make room",
-            ) from error
+            advice = "choose another directory, correct its permissions, or make room"
+            raise InputError("figure", "a place where the figure can be written", error.given, advice) from error
     return list(files)
 
 
@@ -145,12 +141,9 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
         message = f"{path}: {error.strerror or type(error).__name__}"
         raise InputError("figure", "a png, svg or pdf file that dpjax wrote", message, "check the path") from error
     except (ValueError, LookupError, TypeError, AttributeError, StopIteration, ET.ParseError) as error:
-        raise InputError(
-            "figure",
-            "a png, svg or pdf file that dpjax wrote",
-            f"{path}: {error or type(error).__name__}",
-            "give the path of a figure as it was written; other programs drop its metadata when they save it",
-        ) from error
+        expected = "a png, svg or pdf file that dpjax wrote"
+        advice = "give the path of a figure as it was written; other programs drop its metadata when they save it"
+        raise InputError("figure", expected, f"{path}: {error or type(error).__name__}", advice) from error
 
 
 def _canonical(about: Mapping[str, Any]) -> str:
@@ -158,12 +151,8 @@ def _canonical(about: Mapping[str, Any]) -> str:
     try:
         return json.dumps(about, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
-        raise InputError(
-            "result",
-            "a configuration of JSON values",
-            str(error),
-            "use None, bools, finite numbers, strings, lists, and mappings with str keys",
-        ) from error
+        advice = "use None, bools, finite numbers, strings, lists, and mappings with str keys"
+        raise InputError("result", "a configuration of JSON values", str(error), advice) from error
 
 
 def _pdf_keywords(data: bytes) -> str:

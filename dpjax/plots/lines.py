@@ -88,12 +88,9 @@ def _check(line: Line, log: str) -> None:
     right = len(line.x) > 0 and len({len(column) for column in columns}) == 1 and all(map(math.isfinite, numbers))
     positive = [*(line.x if "x" in log else ()), *(line.y if "y" in log else ())]
     if not right or min(positive, default=1) <= 0:
-        raise InputError(
-            f"line {line.label!r}",
-            "finite columns of one length, positive on a logarithmic axis",
-            f"x {list(line.x)[:6]}, y {list(line.y)[:6]}",
-            "leave out the points without a number",
-        )
+        expected = "finite columns of one length, positive on a logarithmic axis"
+        advice = "leave out the points without a number"
+        raise InputError(f"line {line.label!r}", expected, f"x {list(line.x)[:6]}, y {list(line.y)[:6]}", advice)
     checks.choice("kind", line.kind, ("measured", "theorem", "formula"))
 
 

@@ -52,12 +52,8 @@ class Options:
         values["scale"] = AXES | values.get("scale", {})
         for name, (low, _) in values.get("limits", {}).items():
             if values["scale"][name] == "log" and low <= 0:
-                raise InputError(
-                    f"limits[{name!r}]",
-                    "positive ends on a logarithmic axis",
-                    f"{low:g}",
-                    "choose positive ends, or the scale linear",
-                )
+                advice = "choose positive ends, or the scale linear"
+                raise InputError(f"limits[{name!r}]", "positive ends on a logarithmic axis", f"{low:g}", advice)
         return Options(page, **values)
 
 

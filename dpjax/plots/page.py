@@ -58,12 +58,8 @@ class Page:
         points = (9.0 if screen else 8.0) if size is None else checks.number("size", size)
         most = inches * 72 / _LEAST_EMS
         if not 4 <= points <= min(40, most):
-            raise InputError(
-                "size",
-                f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches",
-                f"{size!r}",
-                "choose a smaller font or a wider figure",
-            )
+            expected = f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches"
+            raise InputError("size", expected, f"{size!r}", "choose a smaller font or a wider figure")
         checks.instance("dark", dark, bool, "give True or False")
         pixels = (200 if screen else 300) if dpi is None else checks.integer("dpi", dpi, 50, 1200)
         return Page(inches, font, points, dark, pixels, not screen)
@@ -96,47 +92,22 @@ class Page:
     def rc(self) -> dict[str, Any]:
         """The style of a figure on this page as rcParams; others have matplotlib's defaults."""
         ink, grey, paper, thin = (self.colors["ink"], self.colors["grey"], self.colors["paper"], self.size / 9)
-        return {
-            **self._letters(),
-            "font.size": self.size,
-            "axes.titlesize": self.size,
-            "axes.labelsize": self.size,
-            "xtick.labelsize": self.small,
-            "ytick.labelsize": self.small,
-            "legend.fontsize": self.small,
-            "legend.title_fontsize": self.small,
-            "legend.frameon": False,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "grid.color": self.colors["grid"],
-            "grid.linewidth": 0.6 * thin,
-            "axes.edgecolor": grey,
-            "axes.linewidth": 0.7 * thin,
-            "xtick.color": grey,
-            "ytick.color": grey,
-            "xtick.labelcolor": ink,
-            "ytick.labelcolor": ink,
-            "text.color": ink,
-            "axes.labelcolor": ink,
-            "axes.titlecolor": ink,
-            "axes.facecolor": paper,
-            "figure.facecolor": paper,
-            "savefig.facecolor": paper,
-            "lines.linewidth": 1.4 * thin,
-            "lines.scale_dashes": True,
-            "xtick.major.size": 0.35 * self.size,
-            "ytick.major.size": 0.35 * self.size,
-            "xtick.major.width": 0.7 * thin,
-            "ytick.major.width": 0.7 * thin,
-            "axes.titlepad": 0.45 * self.size,
-            "axes.labelpad": 0.35 * self.size,
-            "text.hinting": "no_hinting",
-            "svg.hashsalt": "dpjax",
-            "svg.fonttype": "none",
-            "pdf.fonttype": 42,
-        }
+        both = lambda name: (f"xtick.{name}", f"ytick.{name}")  # noqa: E731
+        by_value: list[tuple[Any, tuple[str, ...]]] = [
+            (self.size, ("font.size", "axes.titlesize", "axes.labelsize")),
+            (self.small, (*both("labelsize"), "legend.fontsize", "legend.title_fontsize")),
+            (False, ("legend.frameon", "axes.spines.top", "axes.spines.right")),
+            (True, ("axes.grid", "axes.axisbelow", "lines.scale_dashes")),
+            (grey, ("axes.edgecolor", *both("color"))),
+            (ink, (*both("labelcolor"), "text.color", "axes.labelcolor", "axes.titlecolor")),
+            (paper, ("axes.facecolor", "figure.facecolor", "savefig.facecolor")),
+            (0.7 * thin, ("axes.linewidth", *both("major.width"))),
+            (0.35 * self.size, ("axes.labelpad", *both("major.size"))),
+        ]
+        style = {name: value for value, names in by_value for name in names} | self._letters()
+        style |= {"grid.color": self.colors["grid"], "grid.linewidth": 0.6 * thin, "lines.linewidth": 1.4 * thin}
+        style |= {"axes.titlepad": 0.45 * self.size, "text.hinting": "no_hinting", "svg.hashsalt": "dpjax"}
+        return style | {"svg.fonttype": "none", "pdf.fonttype": 42}
 
     def _letters(self) -> dict[str, Any]:
         if self.font in FONTS:
@@ -155,12 +126,8 @@ def _inches(width: Any) -> float:
         return WIDTHS[checks.choice("width", width, WIDTHS)]
     inches = checks.number("width", width)
     if not _LEAST_WIDTH <= inches <= _MOST_WIDTH:
-        raise InputError(
-            "width",
-            f"one of {', '.join(WIDTHS)}, or inches in [{_LEAST_WIDTH:g}, {_MOST_WIDTH:g}]",
-            repr(width),
-            "choose for example column",
-        )
+        expected = f"one of {', '.join(WIDTHS)}, or inches in [{_LEAST_WIDTH:g}, {_MOST_WIDTH:g}]"
+        raise InputError("width", expected, repr(width), "choose for example column")
     return inches
 
 
@@ -169,9 +136,5 @@ def _font(font: Any) -> None:
     known = [*FONTS, *font_manager.get_font_names()]
     if font not in known:
         near = difflib.get_close_matches(str(font), known, n=3, cutoff=0.4)
-        raise InputError(
-            "font",
-            "sans, serif, or an installed family",
-            repr(font),
-            f"did you mean {' or '.join(near)}?" if near else "choose for example serif",
-        )
+        advice = f"did you mean {' or '.join(near)}?" if near else "choose for example serif"
+        raise InputError("font", "sans, serif, or an installed family", repr(font), advice)

@@ -110,16 +110,8 @@ def _draw(
             across_to, up_to = (1 - share) * ends[0] + share * ends[1]
         else:
             across_to, up_to = np.mean(ends[:-1], axis=0)
-        axes.text(
-            across_to,
-            up_to,
-            str(number),
-            fontsize=points,
-            ha="center",
-            va="center",
-            zorder=5,
-            bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _ROUND},
-        )
+        bbox = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _ROUND}
+        axes.text(across_to, up_to, str(number), fontsize=points, ha="center", va="center", zorder=5, bbox=bbox)
     if truth is not None:
         if isinstance(truth, tuple):
             axes.contour(across, up, _region(truth, grid), levels=[0.5], colors=[_TRUE], linewidths=1.8, zorder=4)

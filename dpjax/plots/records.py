@@ -1,12 +1,13 @@
 """Validated records of a result: points of the success curves, brackets of n*, fitted exponents."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from dpjax.core import checks
-from dpjax.core.checks import InputError
+from pydantic import AfterValidator, Field, model_validator
+
+from dpjax.core.schemas import Document, check
 
 PURE, APPROXIMATE, NOT_PRIVATE = "pure", "approximate", "not private"
 
@@ -70,112 +71,101 @@ class Slope:
     claimed: float | None
 
 
-class _Record:
-    """One mapping of a result; values read from it are validated, and errors name them."""
+def _name(value: Any) -> str:
+    """Any text; pydantic's own refuses some that a name may have."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("a name")
+    return value
 
-    def __init__(self, where: str, values: Any):
-        if not isinstance(values, Mapping):
-            raise InputError(where, "a mapping of names to values", repr(values)[:80], "give a result as it was saved")
-        self.where, self.values = where, values
 
-    def required(self, name: str) -> Any:
-        if name not in self.values:
-            names = ", ".join(sorted(map(str, self.values))) or "nothing"
-            raise InputError(f"{self.where}.{name}", "a value", f"only {names}", "give a result as it was saved")
-        return self.values[name]
+_Chance = Annotated[float, Field(ge=0, le=1)]
+_Size = Annotated[int, Field(ge=1)]
+_Name = Annotated[Any, AfterValidator(_name)]
 
-    def integer(self, name: str, low: int, high: int | None = None) -> int:
-        return checks.integer(f"{self.where}.{name}", self.required(name), low, high)
 
-    def integer_or_none(self, name: str) -> int | None:
-        return None if self.values.get(name) is None else self.integer(name, 1)
+class _Row(Document):
+    learner: _Name
+    k: _Size
+    epsilon: Annotated[float, Field(gt=0)]
+    delta: _Chance
+    alpha: _Chance
+    beta: _Chance
+    guarantee_delta: _Chance | None = None
 
-    def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
-        value = checks.number(f"{self.where}.{name}", self.required(name))
-        if not low <= value <= high:
-            raise InputError(
-                f"{self.where}.{name}", f"a number in [{low:g}, {high:g}]", repr(value), "give a result as it was saved"
-            )
-        return value
-
-    def number_or_none(self, name: str) -> float | None:
-        return None if self.values.get(name) is None else self.number(name)
-
-    def learner(self) -> str:
-        name = self.required("learner")
-        if not isinstance(name, str) or not name:
-            raise InputError(f"{self.where}.learner", "a name", repr(name), "give a result as it was saved")
-        return name
+    def place(self) -> tuple[str, int, Setting]:
+        """The curve of the row."""
+        return self.learner, self.k, Setting(self.epsilon, self.delta, self.alpha, self.beta)
 
     def kind(self) -> str:
         """Kind of the learner's guarantee, by its delta; empty if the result does not have it."""
-        if "guarantee_delta" not in self.values:
+        if "guarantee_delta" not in self.model_fields_set:
             return ""
-        if self.values["guarantee_delta"] is None:
+        if self.guarantee_delta is None:
             return NOT_PRIVATE
-        return APPROXIMATE if self.number("guarantee_delta", 0, 1) else PURE
-
-    def setting(self) -> Setting:
-        epsilon = checks.epsilon(self.required("epsilon"), f"{self.where}.epsilon")
-        return Setting(epsilon, *(self.number(name, 0, 1) for name in ("delta", "alpha", "beta")))
+        return APPROXIMATE if self.guarantee_delta else PURE
 
 
-def read_points(result: Mapping[str, Any]) -> list[Point]:
-    """The points with at least one trial."""
-    points = []
-    for record in _records(result, "points"):
-        trials = record.integer("trials", 0)
-        successes = record.integer("successes", 0, trials)
-        lower = record.number("lower", 0, 1)
-        upper = record.number("upper", lower, 1)
-        name, k, n = record.learner(), record.integer("k", 1), record.integer("n", 1)
-        if trials:
-            rate = successes / trials
-            points.append(Point(name, k, record.setting(), n, trials, rate, lower, upper, record.kind()))
-    return points
+class _PointRow(_Row):
+    n: _Size
+    trials: Annotated[int, Field(ge=0)]
+    successes: Annotated[int, Field(ge=0)]
+    lower: _Chance
+    upper: _Chance
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.successes > self.trials or self.lower > self.upper:
+            raise ValueError("successes of at most trials, and lower of at most upper")
+        return self
 
 
-def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
-    """The brackets with an end or a theorem."""
-    brackets = []
-    for record in _records(result, "n_star"):
-        low, high, theorem = (record.integer_or_none(name) for name in ("n_low", "n_high", "theorem"))
-        if low is not None and high is not None and low > high:
-            raise InputError(f"{record.where}.n_low", f"at most n_high = {high}", str(low), "swap the two")
-        bracket = Bracket(
-            record.learner(),
-            record.integer("k", 1),
-            record.setting(),
-            low,
-            high,
-            theorem,
-            record.number_or_none("confidence"),
-            record.integer_or_none("below"),
-            record.kind(),
-        )
-        if (low, high, theorem) != (None, None, None) and not record.values.get("gamma"):  # of earlier versions
-            brackets.append(bracket)
-    return brackets
+class _BracketRow(_Row):
+    n_low: _Size | None = None
+    n_high: _Size | None = None
+    theorem: _Size | None = None
+    confidence: float | None = None
+    below: _Size | None = None
+    gamma: float | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.n_low is not None and self.n_high is not None and self.n_low > self.n_high:
+            raise ValueError("n_low of at most n_high")
+        return self
 
 
-def read_slopes(result: Mapping[str, Any]) -> list[Slope]:
-    """The fitted exponents."""
-    return [
-        Slope(
-            record.learner(),
-            record.number("epsilon"),
-            record.number("slope"),
-            *(record.number_or_none(name) for name in ("low", "high", "claimed")),
-        )
-        for record in _records(result, "exponents")
-        if record.values.get("slope") is not None
+class _SlopeRow(Document):
+    learner: _Name
+    epsilon: float
+    slope: float | None = None
+    low: float | None = None
+    high: float | None = None
+    claimed: float | None = None
+
+
+class _Rows(Document):
+    points: list[_PointRow] | None = None
+    n_star: list[_BracketRow] | None = None
+    exponents: list[_SlopeRow] | None = None
+
+
+def read(result: Mapping[str, Any]) -> tuple[list[Point], list[Bracket], list[Slope]]:
+    """Points with at least one trial, brackets with an end or a theorem, and fitted exponents. InputError if a row of
+    the result has another content."""
+    rows = check(_Rows, "result", result, "give a result as it was saved")
+    points = [
+        Point(*row.place(), row.n, row.trials, row.successes / row.trials, row.lower, row.upper, row.kind())
+        for row in rows.points or ()
+        if row.trials
     ]
-
-
-def _records(result: Mapping[str, Any], name: str) -> list[_Record]:
-    values = result.get(name)
-    if values is None:
-        return []
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        raise InputError(f"result.{name}", "a list", repr(values)[:80], "give a result as it was saved")
-    return [_Record(f"result.{name}[{i}]", value) for i, value in enumerate(values)]
+    brackets = [
+        Bracket(*row.place(), row.n_low, row.n_high, row.theorem, row.confidence, row.below, row.kind())
+        for row in rows.n_star or ()
+        if (row.n_low, row.n_high, row.theorem) != (None, None, None) and not row.gamma  # of earlier versions
+    ]
+    slopes = [
+        Slope(row.learner, row.epsilon, row.slope, row.low, row.high, row.claimed)
+        for row in rows.exponents or ()
+        if row.slope is not None
+    ]
+    return points, brackets, slopes

@@ -8,7 +8,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.plots.options import Options
-from dpjax.plots.records import APPROXIMATE, Bracket, Point, Slope, read_brackets, read_points, read_slopes
+from dpjax.plots.records import APPROXIMATE, Bracket, Point, Slope, read
 from dpjax.plots.styles import Style, styles
 from dpjax.plots.words import number
 
@@ -45,7 +45,7 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     InputError if the result has neither a point nor a bracket, or lacks a requested item.
     """
     options = options or Options()
-    points, brackets = read_points(result), read_brackets(result)
+    points, brackets, slopes = read(result)
     records: list[Point | Bracket] = [*points, *brackets]
     if not records:
         raise InputError("result", "at least one point or one n*", "neither", "measure something first")
@@ -58,12 +58,8 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     records = [r for r in records if r.learner in names and r.k in (options.k or (r.k,))]
     records = [r for r in records if r.setting.epsilon in (options.epsilon or (r.setting.epsilon,))]
     if not records:
-        raise InputError(
-            "lines",
-            "lines that are measured at the chosen k and epsilon",
-            ", ".join(names),
-            "choose other values, or more of them",
-        )
+        advice = "choose other values, or more of them"
+        raise InputError("lines", "lines that are measured at the chosen k and epsilon", ", ".join(names), advice)
     goals = Counter((r.setting.alpha, r.setting.beta) for r in records)
     alpha, beta = _most_common(goals)
     if len(goals) > 1:
@@ -100,21 +96,9 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
         )
     brackets = [r for r in kept if isinstance(r, Bracket)]
     values = {r.setting.epsilon for r in kept}
-    slopes = [s for s in read_slopes(result) if s.learner in deltas and s.epsilon in values]
-    return Shown(
-        tuple(points),
-        tuple(brackets),
-        tuple(slopes if options.k is None else ()),
-        learners,
-        alpha,
-        beta,
-        deltas,
-        kinds,
-        panels,
-        columns,
-        tuple(notes),
-        options,
-    )
+    slopes = [s for s in slopes if s.learner in deltas and s.epsilon in values]
+    head = tuple(points), tuple(brackets), tuple(slopes if options.k is None else ()), learners, alpha, beta
+    return Shown(*head, deltas, kinds, panels, columns, tuple(notes), options)
 
 
 def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tuple[str, ...]:

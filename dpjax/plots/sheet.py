@@ -51,22 +51,13 @@ class Legend:
         how: dict[str, Any] = {"title": self.title, "alignment": "left"} if self.title else {}
         alone = HandlerLine2D(numpoints=1)
         how["handler_map"] = {
-            artist: alone for artist in self.handles if isinstance(artist, Line2D) and _is_points(artist)
+            artist: alone
+            for artist in self.handles
+            if isinstance(artist, Line2D) and artist.get_linestyle() == "None"  # markers without a line
         }
-        return part.legend(
-            self.handles,
-            self.names,
-            ncols=self.columns,
-            borderpad=0,
-            borderaxespad=0,
-            handlelength=self.handle,
-            numpoints=2,
-            handletextpad=0.7,
-            columnspacing=1.6,
-            labelspacing=0.35,
-            **how,
-            **where,
-        )
+        how |= {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.7, "columnspacing": 1.6, "labelspacing": 0.35}
+        how |= {"ncols": self.columns, "handlelength": self.handle, "numpoints": 2}
+        return part.legend(self.handles, self.names, **how, **where)
 
 
 def legend(
@@ -155,11 +146,6 @@ def _align(figure: Figure) -> None:
         left, right = max(box.x0 for box in boxes), min(box.x1 for box in boxes)
         for axes, box in zip(group, boxes, strict=True):
             axes.set_position((left, box.y0, right - left, box.height))
-
-
-def _is_points(line: Line2D) -> bool:
-    """Whether a handle has markers and no line."""
-    return line.get_linestyle() == "None"
 
 
 def _scratch(inches: float) -> Figure:

@@ -33,11 +33,6 @@ def axis(
     axes.set(**{f"{which}lim": (low, high)})
 
 
-def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float, most: int = 5) -> None:
-    """Makes an axis logarithmic on [low, high] with at most about ``most`` ticks."""
-    axis(axes, which, "log", low, high, most)
-
-
 def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float], scale: str = "log") -> None:
     """Sets an axis's scale, with ticks exactly at these values."""
     places = list(values)

@@ -55,18 +55,14 @@ def audit_page(data: Mapping[str, Any]) -> str:
     title = f"Privacy audit of {reports[0]['target']}" if single else "Privacy audit"
     consistent = len(reports) - len(refuted) - len(vacuous)
     about = f"Claims: {len(reports)}; consistent {consistent}, refuted {len(refuted)}, vacuous {len(vacuous)}"
-    return page(
-        title,
-        about,
-        _notices(data, refuted),
-        [
-            Section("claims", "Claims", list(_claims(data, reports))),
-            Section("figures", "Privacy curves", list(_figures(reports))),
-            Section("evidence", "Evidence", [_evidence(report) for report in reports]),
-            Section("origin", "Versions", [origin(table_of(reports[0], "versions"), ())] if reports else []),
-            Section("configuration", "Configuration", list(_configuration(data))),
-        ],
-    )
+    advice = [
+        Section("claims", "Claims", list(_claims(data, reports))),
+        Section("figures", "Privacy curves", list(_figures(reports))),
+        Section("evidence", "Evidence", [_evidence(report) for report in reports]),
+        Section("origin", "Versions", [origin(table_of(reports[0], "versions"), ())] if reports else []),
+        Section("configuration", "Configuration", list(_configuration(data))),
+    ]
+    return page(title, about, _notices(data, refuted), advice)
 
 
 def _reports(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -96,33 +92,16 @@ def _claims(data: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> It
     if not reports:
         yield element("p", "No claim is audited yet.")
         return
-    columns = [
-        Column("target", "text"),
-        Column("verdict", "short"),
-        Column("epsilon claimed"),
-        Column("found"),
-        Column("delta claimed"),
-        Column("found"),
-        Column("relation", "short"),
-        Column("method", "short"),
-        Column("confidence"),
-        Column("seconds"),
-    ]
-    rows = [
-        [
-            _name(entry),
-            _verdict(entry),
-            entry["claim"]["epsilon"],
-            entry["epsilon_found"],
-            entry["claim"]["delta"],
-            entry["delta_found"],
-            entry["claim"]["relation"],
-            entry["method"],
-            entry["confidence"],
-            entry.get("seconds"),
-        ]
-        for entry in reports
-    ]
+    numbers = map(Column, ("epsilon claimed", "found", "delta claimed", "found"))
+    short = (Column(name, "short") for name in ("relation", "method"))
+    columns = [Column("target", "text"), Column("verdict", "short"), *numbers, *short]
+    columns += map(Column, ("confidence", "seconds"))
+    rows = []
+    for entry in reports:
+        claim, found = entry["claim"], (entry["epsilon_found"], entry["delta_found"])
+        losses = claim["epsilon"], found[0], claim["delta"], found[1]
+        rest = entry["method"], entry["confidence"], entry.get("seconds")
+        rows.append([_name(entry), _verdict(entry), *losses, claim["relation"], *rest])
     yield table(
         columns, rows, "Claims, and the smallest epsilon and delta that the evidence allows", map(_refuted, reports)
     )

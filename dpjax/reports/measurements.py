@@ -11,17 +11,9 @@ _PLACES = ("learner", "k", "epsilon")
 _GOAL = ("delta", "alpha", "beta")
 _DASH = "\N{EN DASH}"
 _MOST = 12
-_OF_EXPONENTS = (
-    ("epsilon", "epsilon"),
-    ("k from", "k_from"),
-    ("to", "k_to"),
-    ("exponent", "slope"),
-    ("least", "low"),
-    ("greatest", "high"),
-    ("confidence", "confidence"),
-    ("theorem's numbers", "theorem"),
-    ("theorem's exponent", "claimed"),
-)
+_OF_EXPONENTS = {"epsilon": "epsilon", "k from": "k_from", "to": "k_to", "exponent": "slope", "least": "low"}
+_OF_EXPONENTS |= {"greatest": "high", "confidence": "confidence", "theorem's numbers": "theorem"}
+_OF_EXPONENTS |= {"theorem's exponent": "claimed"}
 
 
 def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -49,27 +41,14 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
         return
     bounded = any(row.get("below") is not None for row in rows)
     varying = _varying(rows)
-    columns = [
-        *_headings(varying),
-        Column("n* above"),
-        Column("n* at most"),
-        Column("theorem's n"),
-        Column("theorem / n*"),
-    ]
+    columns = [*_headings(varying), *map(Column, ("n* above", "n* at most", "theorem's n", "theorem / n*"))]
     columns += [Column("no private learner below")] * bounded + [Column("trials"), Column("ended", "text")]
-    shown = [
-        [
-            *_labels(row, varying),
-            row["n_low"] or f"< {search.get('n_min', _DASH)}",
-            row["n_high"] or f"> {search.get('n_max', _DASH)}",
-            row.get("theorem"),
-            _slack(row),
-            *[row.get("below")] * bounded,
-            row.get("trials"),
-            row.get("ended"),
-        ]
-        for row in rows
-    ]
+    least, most = f"< {search.get('n_min', _DASH)}", f"> {search.get('n_max', _DASH)}"
+    shown = []
+    for row in rows:
+        ends = row["n_low"] or least, row["n_high"] or most, row.get("theorem"), _slack(row)
+        below = [row.get("below")] * bounded
+        shown.append([*_labels(row, varying), *ends, *below, row.get("trials"), row.get("ended")])
     yield table(columns, shown, "Brackets of n*, the number of examples from which on success is enough")
     if any(row["n_low"] is None for row in rows):
         yield element("p", "<: no sample size was found to be too small.")
@@ -106,8 +85,10 @@ def of_exponents(data: Mapping[str, Any]) -> Iterator[str]:
     everywhere, large = data.get("exponents_all_k") or [], data.get("exponents") or []
     for rows, which in ((large, "over the fitted k"), (everywhere if everywhere != large else [], "over all k")):
         if rows:
-            columns = [Column("learner", "text"), *(Column(heading) for heading, _ in _OF_EXPONENTS)]
-            shown = [[row.get("learner"), *(_decimals(row.get(name)) for _, name in _OF_EXPONENTS)] for row in rows]
+            columns = [Column("learner", "text"), *map(Column, _OF_EXPONENTS)]
+            shown = [
+                [row.get("learner"), *(_decimals(row.get(name)) for name in _OF_EXPONENTS.values())] for row in rows
+            ]
             yield table(columns, shown, f"n* grows like k to this exponent, {which}")
     if large or everywhere:
         yield element(
@@ -125,25 +106,13 @@ def of_curves(data: Mapping[str, Any]) -> Iterator[str]:
         return
     levels = sorted({level for row in rows for level in table_of(row, "errors")}, key=float)
     varying = _varying(rows)
-    columns = [
-        *_headings(varying),
-        *map(Column, ("n", "trials", "successes", "success", "band from", "to", "no answer")),
-    ]
-    columns += [Column(f"error at {float(level):.0%}") for level in levels]
-    shown = [
-        [
-            *_labels(row, varying),
-            row["n"],
-            row["trials"],
-            row["successes"],
-            f"{row['successes'] / row['trials']:.3f}",
-            f"{row['lower']:.3f}",
-            f"{row['upper']:.3f}",
-            row.get("no_answers"),
-            *(table_of(row, "errors").get(level) for level in levels),
-        ]
-        for row in rows
-    ]
+    names = ("n", "trials", "successes", "success", "band from", "to", "no answer")
+    columns = [*_headings(varying), *map(Column, names), *(Column(f"error at {float(at):.0%}") for at in levels)]
+    shown = []
+    for row in rows:
+        rates = row["successes"] / row["trials"], row["lower"], row["upper"]
+        counts = [row["n"], row["trials"], row["successes"], *(f"{rate:.3f}" for rate in rates), row.get("no_answers")]
+        shown.append([*_labels(row, varying), *counts, *map(table_of(row, "errors").get, levels)])
     yield table(columns, shown, "Success probability at each sample size; bands are simultaneous over a curve")
     if levels:
         yield element(
@@ -191,7 +160,7 @@ def of_trials(data: Mapping[str, Any], source: str) -> Iterator[str]:
     searches = [
         (row, n, cell)
         for row in (*data["n_star"], *data.get("n_within", ()))
-        for n, cell in sorted(table_of(row, "cells").items(), key=_size)
+        for n, cell in sorted(table_of(row, "cells").items(), key=lambda entry: int(entry[0]))
     ]
     if searches:
         columns = [*_headings(()), Column("n"), Column("cell", "code")]
@@ -211,10 +180,6 @@ def goal(data: Mapping[str, Any]) -> Markup:
 def _decimals(value: Any) -> Any:
     """A float with three decimals, without zeros at the end."""
     return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
-
-
-def _size(entry: tuple[str, Any]) -> int:
-    return int(entry[0])
 
 
 def _varying(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

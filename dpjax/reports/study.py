@@ -8,7 +8,7 @@ import tomli_w
 
 from dpjax.core.commands import command
 from dpjax.core.html import Markup, block, code, details, element, together
-from dpjax.plots.records import read_brackets, read_points, read_slopes
+from dpjax.plots.records import read
 from dpjax.reports import figures, measurements, words
 from dpjax.reports.page import Section, notice, origin, page
 
@@ -28,27 +28,23 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
     facts = [f"dpjax {versions.get('dpjax', '')}".strip(), f"seed {data['seed']}", measurements.goal(data)]
     about = together([fact for fact in facts if fact], ", ")
     failures = list(measurements.of_failures(data)) if data.get("failures") else []
-    return page(
-        str(data.get("title") or _UNTITLED),
-        about,
-        _notices(data),
-        [
-            Section("question", "What was asked", list(_question(data))),
-            Section("failures", "Failures", failures),
-            Section("figures", "Figures", list(figures.of_study(data)) if data["points"] or data["n_star"] else []),
-            Section("n-star", "n*", list(measurements.of_n_star(data))),
-            Section("exponents", "Exponents of k", list(measurements.of_exponents(data))),
-            Section("curves", "Success curves", list(measurements.of_curves(data))),
-            Section("trials", "Reproduce a trial", list(measurements.of_trials(data, source))),
-            Section("origin", "Versions and device", [origin(versions, _others(data))]),
-            Section("configuration", "Configuration", list(_configuration(data))),
-        ],
-    )
+    advice = [
+        Section("question", "What was asked", list(_question(data))),
+        Section("failures", "Failures", failures),
+        Section("figures", "Figures", list(figures.of_study(data)) if data["points"] or data["n_star"] else []),
+        Section("n-star", "n*", list(measurements.of_n_star(data))),
+        Section("exponents", "Exponents of k", list(measurements.of_exponents(data))),
+        Section("curves", "Success curves", list(measurements.of_curves(data))),
+        Section("trials", "Reproduce a trial", list(measurements.of_trials(data, source))),
+        Section("origin", "Versions and device", [origin(versions, _others(data))]),
+        Section("configuration", "Configuration", list(_configuration(data))),
+    ]
+    return page(str(data.get("title") or _UNTITLED), about, _notices(data), advice)
 
 
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data with rows that can be shown, each with all fields that are used."""
-    read_points(data), read_brackets(data), read_slopes(data)  # InputError
+    read(data)  # InputError
     points = [row for row in data["points"] if row["trials"]]
     return {**data, "points": points, "n_star": [_ENDS | row for row in data["n_star"]]}
 

@@ -129,12 +129,8 @@ class OfElements(Sanitizer):
         """See `Sanitizer`."""
         parts = concepts.differences.get(self.kind)
         if parts is None:
-            raise InputError(
-                "sanitizer",
-                f"one for {type(concepts).__name__}",
-                type(self).__name__,
-                "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds",
-            )
+            advice = "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds"
+            raise InputError("sanitizer", f"one for {type(concepts).__name__}", type(self).__name__, advice)
         return parts
 
     def answers_differences(self, concepts: Any) -> bool:

@@ -63,12 +63,9 @@ class BLR(OfQueries):
         databases = self.databases(self.points)
         if databases * (self.queries.size + self.points) > _MOST_ENTRIES:
             number = str(databases) if databases < 1 << 62 else f"about 2**{databases.bit_length() - 1}"
-            raise InputError(
-                "BLR",
-                f"at most {_MOST_ENTRIES} multisets times (queries + points), which are all listed",
-                f"{number} x ({self.queries.size} + {self.points})",
-                "take fewer points, or MWEM",
-            )
+            expected = f"at most {_MOST_ENTRIES} multisets times (queries + points), which are all listed"
+            advice = "take fewer points, or MWEM"
+            raise InputError("BLR", expected, f"{number} x ({self.queries.size} + {self.points})", advice)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> BLRPlan:
         """InputError with the smallest number of points if there are too many multisets of that size to list."""

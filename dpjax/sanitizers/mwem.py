@@ -91,12 +91,8 @@ class MWEM(OfQueries):
         checks.whole_or_none("rounds", self.rounds, 1, _MOST_ROUNDS)
         checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:
-            raise InputError(
-                "MWEM",
-                f"a domain of at most {_MOST_VALUES} values",
-                str(self.queries.width),
-                "use a sanitizer made for the class",
-            )
+            advice = "use a sanitizer made for the class"
+            raise InputError("MWEM", f"a domain of at most {_MOST_VALUES} values", str(self.queries.width), advice)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> MWEMPlan:
         """A round's budget, by basic or optimal composition or by zCDP, whichever gives the largest."""

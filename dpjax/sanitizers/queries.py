@@ -34,12 +34,9 @@ class OfQueries(Sanitizer):
     def parts_of_a_difference(self, concepts: Any) -> int:
         """1 for a matrix whose differences are queries themselves; 2 for a class whose concepts are queries."""
         if self.queries.width != concepts.domain.size:
-            raise InputError(
-                "sanitizer",
-                f"queries over the {concepts.domain.size} values of {type(concepts).__name__}",
-                f"queries over {self.queries.width}",
-                "make the queries from the class",
-            )
+            expected = f"queries over the {concepts.domain.size} values of {type(concepts).__name__}"
+            advice = "make the queries from the class"
+            raise InputError("sanitizer", expected, f"queries over {self.queries.width}", advice)
         return 1 if implements(concepts, ConceptClass.xor) else 2
 
     def answers_differences(self, concepts: Any) -> bool:

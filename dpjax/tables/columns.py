@@ -127,24 +127,17 @@ def require_declared(texts: pa.Table, placing: Placing, other: Mapping[str, np.n
             row = int(np.flatnonzero(mask)[0])
             text = texts[name][row].as_py()
             quoted = f""", in double quotes because of its comma: '{name}="{text}",...'""" * ("," in text)
-            raise InputError(
-                f"column {name!r}",
-                f"one of the declared categories {', '.join(map(repr, placing.categories[name]))}",
-                f"{text!r} in row {row + 1}",
-                f"declare it, too{quoted}; or use --clip: other texts then count as none of the categories",
-            )
+            expected = f"one of the declared categories {', '.join(map(repr, placing.categories[name]))}"
+            advice = f"declare it, too{quoted}; or use --clip: other texts then count as none of the categories"
+            raise InputError(f"column {name!r}", expected, f"{text!r} in row {row + 1}", advice)
 
 
 def categories_in(path: str | Path, name: str, form: Form = _PLAIN) -> tuple[str, ...]:
     """The texts of a column, which are private: no guarantee covers what is learned from columns that they name."""
     texts = texts_of(opened(path, [name], form), name)
     if not 0 < len(texts) <= MOST_BITS:
-        raise InputError(
-            f"column {name!r}",
-            f"1 to {MOST_BITS} categories",
-            f"{len(texts)} different texts",
-            "choose another column, or declare a few categories and use --clip",
-        )
+        advice = "choose another column, or declare a few categories and use --clip"
+        raise InputError(f"column {name!r}", f"1 to {MOST_BITS} categories", f"{len(texts)} different texts", advice)
     return tuple(texts)
 
 
@@ -220,9 +213,6 @@ def predicted(learner: Any, hypothesis: Hypothesis, x: Array) -> Array:
 def require_own_points(learner: Learner) -> None:
     """Raises InputError for a learner that needs one common column of points if each concept has its own."""
     if not learner.own_points:
-        raise InputError(
-            "learner",
-            "one that learns each concept separately for several features, as Independent and ERM do",
-            type(learner).__name__,
-            "choose one of those, or give one feature with several targets",
-        )
+        expected = "one that learns each concept separately for several features, as Independent and ERM do"
+        advice = "choose one of those, or give one feature with several targets"
+        raise InputError("learner", expected, type(learner).__name__, advice)

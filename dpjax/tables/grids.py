@@ -59,12 +59,10 @@ class Grid:
         """Raises InputError for values outside the bounds."""
         outside = self.outside(values)
         if outside.any():
-            raise InputError(
-                f"column {name!r}",
-                f"values within the declared bounds {written(self.low)}:{written(self.high)}",
-                f"{written(values[outside][0])} in row {int(np.flatnonzero(outside)[0]) + 1}",
-                "declare wider bounds from what you know of the quantity, or use --clip",
-            )
+            expected = f"values within the declared bounds {written(self.low)}:{written(self.high)}"
+            actual = f"{written(values[outside][0])} in row {int(np.flatnonzero(outside)[0]) + 1}"
+            advice = "declare wider bounds from what you know of the quantity, or use --clip"
+            raise InputError(f"column {name!r}", expected, actual, advice)
 
     def place(self, name: str, values: np.ndarray, clip: bool) -> np.ndarray:
         """``uint64[n]`` cells. InputError for a value outside the bounds, unless ``clip`` moves it to the nearest."""
@@ -252,12 +250,8 @@ def on_lines(
         except ValueError:
             pair = math.nan, math.nan
         if not (math.isfinite(pair[1] - pair[0]) and pair[0] < pair[1]):
-            raise InputError(
-                "bounds",
-                "name=low:high with numbers low < high",
-                repr(text),
-                "for example 'mean radius=0:40'; a date is a number of days, in the table and in its bounds",
-            )
+            advice = "for example 'mean radius=0:40'; a date is a number of days, in the table and in its bounds"
+            raise InputError("bounds", "name=low:high with numbers low < high", repr(text), advice)
         parsed[name] = pair
     for name in (*parsed, *flip, *categories):
         checks.choice("bounds, categories or flip", name, features)
@@ -323,13 +317,11 @@ def on_plane(features: Sequence[str], box: Sequence[float], bits: int) -> Placin
     """The public grid of a box x0, y0, x1, y1. InputError for a missing or invalid box."""
     checks.integer("bits", bits, 1, 30)
     if not box:
-        raise InputError(
-            "box",
-            "--box X0 Y0 X1 Y1, corners of a rectangle",
-            "none",
+        advice = (
             "give one from what is known of the region; the box is public and never read from the data, because that "
-            "would leak it",
+            "would leak it"
         )
+        raise InputError("box", "--box X0 Y0 X1 Y1, corners of a rectangle", "none", advice)
     if len(box) != 4:
         raise InputError("box", "four numbers X0 Y0 X1 Y1", " ".join(map(str, box)), "give its two corners")
     x0, y0, x1, y1 = (checks.number("box", float(value)) for value in box)

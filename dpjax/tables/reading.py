@@ -59,19 +59,15 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
         row = next(i for i, text in enumerate(column) if not _is_number(text))
         cell = f"{column[row].as_py()!r} in row {row + 1}"
         if _SEPARATED.fullmatch(column[row].as_py()):
-            raise InputError(
-                f"column {name!r}",
-                "numbers without separators, such as 1234.5",
-                cell,
-                "remove separators of thousands and write a point before the decimals; their meaning is not guessed",
-            ) from None
-        raise InputError(
-            f"column {name!r}",
-            "numbers",
-            cell,
+            advice = (
+                "remove separators of thousands and write a point before the decimals; their meaning is not guessed"
+            )
+            raise InputError(f"column {name!r}", "numbers without separators, such as 1234.5", cell, advice) from None
+        advice = (
             "write plain numbers such as 1234.5, a date as a number of days, and "
-            "no units; name words for missing values by --missing, or declare --categories for a column of texts",
-        ) from None
+            "no units; name words for missing values by --missing, or declare --categories for a column of texts"
+        )
+        raise InputError(f"column {name!r}", "numbers", cell, advice) from None
     floats = values.to_numpy(zero_copy_only=False).astype(np.float64) if values.null_count else values.to_numpy()
     return np.where(np.isfinite(floats), floats, np.nan)
 
@@ -136,12 +132,9 @@ def complete(parts: dict[str, np.ndarray], drop: bool) -> np.ndarray:
     whole = np.all(list(parts.values()), axis=0)
     if not whole.all() and not drop:
         where = [f"{name!r} in {_rows(~there)}" for name, there in parts.items() if not there.all()]
-        raise InputError(
-            "table",
-            "a finite value in every row",
-            f"{int(np.sum(~whole))} of {len(whole)} rows without: {', '.join(where)}",
-            "fill them in, or leave these rows out with --drop-missing",
-        )
+        actual = f"{int(np.sum(~whole))} of {len(whole)} rows without: {', '.join(where)}"
+        advice = "fill them in, or leave these rows out with --drop-missing"
+        raise InputError("table", "a finite value in every row", actual, advice)
     if not whole.any():
         raise InputError("table", "at least one row with all values", "none", "choose other columns")
     return whole

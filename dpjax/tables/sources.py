@@ -144,12 +144,9 @@ def _text(data: bytes, path: str | Path, form: Form) -> str:
         text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise InputError(
-            "table",
-            f"text in {encoding}",
-            f"{path}: byte {data[error.start]:#04x} in line {line}",
-            "give its encoding, for example --encoding latin-1, cp1252 or utf-16",
-        ) from error
+        expected = f"text in {encoding}"
+        advice = "give its encoding, for example --encoding latin-1, cp1252 or utf-16"
+        raise InputError("table", expected, f"{path}: byte {data[error.start]:#04x} in line {line}", advice) from error
     except (LookupError, ValueError):
         known = "the name of an encoding, such as utf-8, utf-16, latin-1 or cp1252"
         raise InputError("encoding", known, repr(encoding), "check the name") from None

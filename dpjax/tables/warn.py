@@ -49,13 +49,11 @@ def of_errors(concepts: Sequence[Mapping[str, Any]], advice: Callable[[int], str
         mine, constant = mean.pop("error_private"), mean.pop("error_constant")
         if mine >= constant or mine > (1 - _GAIN) * constant:
             how = "no" if mine >= constant else "hardly"
-            others = ", ".join(f"{_words(name)}: {other:.3f}" for name, other in mean.items())
+            others = ", ".join(
+                f"{name.removeprefix('error_').replace('_', ' ')}: {other:.3f}" for name, other in mean.items()
+            )
             warnings.append(
                 f"{row['concept']}: {how} better than the best constant, which errs on {constant:.3f} of the held-out "
                 f"rows; the learner errs on {mine:.3f} ({others}){advice(j) and '; '}{advice(j)}"
             )
     return warnings
-
-
-def _words(name: str) -> str:
-    return name.removeprefix("error_").replace("_", " ")

@@ -1,6 +1,5 @@
 """Builds the object to check from text: ``module:object``, a call, a class with its arguments, or a factory."""
 
-import inspect
 import re
 from dataclasses import dataclass
 from types import BuiltinFunctionType, ModuleType
@@ -11,6 +10,7 @@ from dpjax.concepts.base import ConceptClass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.config.builder import ANY, CONCEPTS, Builder, imported
+from dpjax.experiments.config.signatures import required
 from dpjax.laws.base import Law
 from dpjax.learners.base import Learner
 
@@ -72,20 +72,15 @@ class Written:
             return found
         what = f"the class {self.text}" if isinstance(found, type) else f"the function {self.text}"
         try:
-            parameters = inspect.signature(found).parameters.values()
+            missing = [name for name in required(found) if name not in builder.given]
         except (ValueError, TypeError):
             raise InputError("object", _KINDS, f"{what}, without a signature", "name an instance") from None
-        needed = [param.name for param in parameters if param.default is param.empty and param.kind not in _REST]
-        missing = [name for name in needed if name not in builder.given]
         if missing:
             target = "" if isinstance(found, type) else ", or give a mechanism as a dpjax.audit.Target"
             text = f'write "{self.text}({", ".join(f"{name}=..." for name in missing)})"'
             flag = ', or add --concepts, for example --concepts "Thresholds(16)"' * ("concepts" in missing)
             raise InputError("object", "an instance", f"{what}, which needs {', '.join(missing)}", text + flag + target)
         return builder.build("object", {"use": self.text}, ANY)
-
-
-_REST = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def kind_of(found: Any) -> str:

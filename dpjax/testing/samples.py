@@ -93,12 +93,9 @@ def task_for(concepts: Any) -> Task:
             refusals.append(error)
         except (AttributeError, TypeError) as error:  # a domain of another kind
             refusals.append(InputError("distribution", "one over the domain", str(error), "give a task"))
-    raise InputError(
-        "task",
-        f"a distribution over {concepts.domain!r}",
-        f"none of dpjax's fits ({refusals[0].given})",
-        "give task=Task(concepts, distribution)",
-    )
+    expected = f"a distribution over {concepts.domain!r}"
+    advice = "give task=Task(concepts, distribution)"
+    raise InputError("task", expected, f"none of dpjax's fits ({refusals[0].given})", advice)
 
 
 def _atoms(concepts: Any) -> Task:

@@ -47,12 +47,7 @@ LEARNER_QUICK: tuple[Check, ...] = (
     privacy.no_guarantee_is_exceeded,
     success.it_succeeds_at_its_sample_size,
 )
-LEARNER_LONG: tuple[Check, ...] = (
-    runs.capacity_does_not_matter,
-    runs.the_batch_does_not_matter,
-    runs.bits_of_64_bit_mode_are_those_without,
-    runs.jit_does_not_matter,
-)
+LEARNER_LONG: tuple[Check, ...] = (runs.jit_does_not_matter,)
 CONCEPTS_FIRST: tuple[Check, ...] = (
     concept_checks.it_has_the_members_of_a_class,
     concept_checks.it_is_a_frozen_value,

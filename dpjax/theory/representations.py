@@ -56,12 +56,9 @@ def fewest_rows(
     candidates = [rows(count, near, failure(near), epsilon, alpha, beta) for near in nears]
     if not (enough := [n for n in candidates if n is not None]):
         least = min(failure(near) for near in nears if near < alpha)
-        raise NoTheoremError(
-            "representation",
-            f"one with a good function with probability above 1 - beta = {1 - beta:g}",
-            f"{1 - least:.3g} for error below alpha = {alpha:g}",
-            advice or "take a larger representation",
-        )
+        expected = f"one with a good function with probability above 1 - beta = {1 - beta:g}"
+        actual = f"{1 - least:.3g} for error below alpha = {alpha:g}"
+        raise NoTheoremError("representation", expected, actual, advice or "take a larger representation")
     return min(enough)
 
 

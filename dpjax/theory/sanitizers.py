@@ -213,12 +213,8 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
     each gets at most max(M, E + 1/2) + 1. A filler has at most n/fillers + 1. In total E + 2 + max(M, n/fillers).
     """
     if 1 / min(kept, fillers) >= alpha:
-        raise NoTheoremError(
-            "alpha",
-            f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more",
-            repr(alpha),
-            "plan the sanitizer for this alpha",
-        )
+        expected = f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more"
+        raise NoTheoremError("alpha", expected, repr(alpha), "plan the sanitizer for this alpha")
     threshold = 1 + 2 / epsilon * laplace_quantile(delta)
 
     def enough(n: int) -> bool:

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from papers.cover_instance import instance_epsilon
 
 from dpjax.accounting.cover.calibration import VARIANTS, by_game, calibrate_set_cover
 from dpjax.accounting.cover.closed import (
@@ -19,7 +20,6 @@ from dpjax.accounting.cover.closed import (
 from dpjax.accounting.cover.effects import Minimum
 from dpjax.accounting.cover.game import enough_cells
 from dpjax.accounting.cover.guarantee import set_cover_delta, set_cover_epsilon, set_cover_guarantee, set_cover_rho
-from dpjax.accounting.cover.instance import instance_epsilon
 from dpjax.accounting.cover.states import largest_loss
 from dpjax.accounting.numeric.profile import loss_delta
 from dpjax.accounting.zcdp import zcdp_epsilon

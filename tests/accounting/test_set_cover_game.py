@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from papers.cover_instance import instance_delta
 
 from dpjax.accounting import group_delta
 from dpjax.accounting.cover.effects import Difference, Minimum
 from dpjax.accounting.cover.game import enough_cells, game_delta, game_deltas
 from dpjax.accounting.cover.guarantee import set_cover_delta
-from dpjax.accounting.cover.instance import instance_delta
 from dpjax.accounting.cover.states import Row, largest_loss, score_range, starts, states
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from papers.cover_instance import instance_delta, instance_epsilon, instance_laws
 
 from dpjax.accounting import set_cover_delta, set_cover_epsilon
-from dpjax.accounting.cover.instance import instance_delta, instance_epsilon, instance_laws
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from papers.traced import Leaky
 from scipy.stats import binom
 
 import dpjax as dp
@@ -12,7 +13,6 @@ from dpjax.attacks import BonehShaw, CoalitionAttack, Tardos, demonstrate
 from dpjax.attacks.placement import place
 from dpjax.core import keys
 from dpjax.core.checks import InputError
-from dpjax.evidence.traced import Leaky
 from dpjax.learners.columns import for_concepts
 from dpjax.sanitizers import PointCounts
 

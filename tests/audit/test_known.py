@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from planted_bugs import BUGS, scale_too_small, skips_its_noise, without_the_half, wrong_sensitivity
 
 from dpjax import audit, evidence
 from dpjax import mechanisms as m
@@ -14,7 +15,6 @@ from dpjax.audit.target.databases import show_numbers
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.evidence.planted_bugs import BUGS, scale_too_small, skips_its_noise, without_the_half, wrong_sensitivity
 from dpjax.laws.base import Law
 
 REPLACE = Neighboring.REPLACE_ONE

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from planted_bugs import BUGS, scale_too_small, svt, without_the_half, wrong_sensitivity
 from scipy.stats import binom
 
 from dpjax import audit, evidence, laws
@@ -18,7 +19,6 @@ from dpjax.audit.target.databases import show_numbers
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.evidence.planted_bugs import BUGS, scale_too_small, svt, without_the_half, wrong_sensitivity
 
 REPLACE = Neighboring.REPLACE_ONE
 PRIVACY = Privacy(1.0, 1e-6)

@@ -4,9 +4,6 @@ import contextlib
 import functools
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +16,6 @@ import benchmarks
 from benchmarks import __main__ as command
 from benchmarks import clock, learner, parity, peers, selection
 from benchmarks.row import Measured, Row
-from dpjax import cli
 from dpjax.core.checks import InputError
 
 SCHEMA = {
@@ -133,8 +129,7 @@ def test_the_command_prints_rows_and_says_whether_goals_are_met(monkeypatch, cap
     assert "one of bad, good, informs" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("start", [command.main, lambda names: cli.main(["bench", *names])], ids=["module", "command"])
-def test_what_is_measured_before_an_interrupt_is_printed(monkeypatch, capsys, start):
+def test_what_is_measured_before_an_interrupt_is_printed(monkeypatch, capsys):
     def interrupted(_):
         raise KeyboardInterrupt
 
@@ -144,7 +139,7 @@ def test_what_is_measured_before_an_interrupt_is_printed(monkeypatch, capsys, st
     }
     monkeypatch.setattr("benchmarks.suite.ROWS", rows)
     with contextlib.suppress(KeyboardInterrupt):
-        assert start(["first", "second"]) != 0
+        assert command.main(["first", "second"]) != 0
     assert "first" in capsys.readouterr().out
 
 
@@ -228,20 +223,3 @@ def test_numpy_solves_the_same_equations():
     wrong = right[0, 0].copy()
     wrong[0] ^= np.uint64(1)
     assert not peers.eliminated(left[0, 0], wrong, parity.DIMENSION)[1]
-
-
-def test_the_command_finds_the_checkout_in_which_it_stands(root, tmp_path):
-    """As a console script, which has no working directory on its path, nor what an editable install may put there."""
-    script = "import sys; from dpjax.cli import main; sys.path.remove(sys.argv[1]) if sys.argv[1] in sys.path else 0; "
-    start = [sys.executable, "-P", "-c", script + "sys.exit(main(['bench', 'none such']))", str(root)]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-    def said(folder):
-        ran = subprocess.run(start, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        assert ran.returncode == 2
-        return ran.stderr
-
-    assert "none such" in said(root)
-    assert "a checkout of the repository" in said(tmp_path)
-    (tmp_path / "benchmarks").mkdir()
-    assert "a checkout of the repository" in said(tmp_path)

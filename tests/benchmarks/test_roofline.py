@@ -12,7 +12,6 @@ from benchmarks import __main__ as command
 from benchmarks import roofline
 from benchmarks.roofline import ceilings, device, kernels, memory, suite
 from benchmarks.roofline.demand import RESOURCES, SORTED, demand
-from dpjax import cli
 from dpjax.core import keys, random
 from dpjax.core.checks import InputError
 
@@ -138,7 +137,7 @@ def test_another_machine_stands_beside(measured, monkeypatch, tmp_path, capsys):
         return measured
 
     monkeypatch.setattr(suite, "run", run)
-    assert cli.main(["bench", NAME, "--roofline", "--json"]) == 0
+    assert command.main([NAME, "--roofline", "--json"]) == 0
     earlier = json.loads(capsys.readouterr().out)
     earlier["rows"][0]["value"] = 123.0
     file = tmp_path / "cpu.json"
@@ -146,18 +145,15 @@ def test_another_machine_stands_beside(measured, monkeypatch, tmp_path, capsys):
     assert command.main([NAME, "--roofline", "--beside", str(file)]) == 0
     printed = capsys.readouterr().out
     assert "| ceiling words |" in printed and "| 123 |" in printed and earlier["device"]["processor"] in printed
-    assert cli.main(["bench", NAME, "--roofline", "--beside", str(file)]) == 0
-    shown = capsys.readouterr().out
-    assert "123" in shown and jax.__version__ in shown
-    assert asked == [(NAME,), [NAME], (NAME,)]
+    assert jax.__version__ in printed and asked == [[NAME], [NAME]]
 
 
 def test_wrong_words_are_refused(tmp_path, capsys):
-    assert cli.main(["bench", "laplac", "--roofline"]) == 2 and "laplace" in capsys.readouterr().err
+    assert command.main(["laplac", "--roofline"]) == 2 and "laplace" in capsys.readouterr().err
     file = tmp_path / "other.json"
     file.write_text('{"rows": []}')
     assert command.main(["--roofline", "--beside", str(file)]) == 2
     assert "roofline --json" in capsys.readouterr().err
-    assert cli.main(["bench", "--beside", str(file)]) == 2 and "--roofline" in capsys.readouterr().err
+    assert command.main(["--beside", str(file)]) == 2 and "--roofline" in capsys.readouterr().err
     with pytest.raises(InputError, match="roofline"):
         roofline.only(file)

@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 from dpjax import cli
-from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.cli.commands import learn as command
 from dpjax.plots import read_metadata
 from dpjax.tables import grids, places

@@ -5,9 +5,9 @@ import re
 import bibliography
 import pytest
 import yaml
+from bibliography import _named, _whole, works
 
-from dpjax.papers.theorems import papers, works
-from dpjax.papers.theorems.references import _named, _whole
+from dpjax.papers.theorems import papers
 
 
 def test_each_paper_is_identified():

@@ -7,7 +7,7 @@ import tomllib
 import configuration
 import pytest
 
-from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.cli.parsing import parse
 from dpjax.core.checks import InputError
 from dpjax.experiments.study import toml

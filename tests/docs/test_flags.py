@@ -23,4 +23,5 @@ def test_flags_exist(capsys):
         assert ended.value.code == 0
     others = {"--gres", "--cpus-per-task", "--gpus", "--xla", "--version"}  # of Slurm, of XLA, of dpjax itself
     others |= set(re.findall(r'"(--[a-z]+)"', (ROOT / "scripts" / "check_release.py").read_text()))
+    others |= set(re.findall(r'"(--[a-z]+)"', (ROOT / "benchmarks" / "__main__.py").read_text()))
     assert len(used) > 50 and not [one for one in used if one[1] not in known | others]

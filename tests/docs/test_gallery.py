@@ -5,9 +5,10 @@ import shlex
 
 import gallery
 import pytest
+from pages import write_page
 
 from dpjax.cli.arguments import COMMANDS
-from dpjax.papers.pages import about, command_of, write_page
+from dpjax.papers.pages import about, command_of
 from dpjax.plots import read_metadata
 from dpjax.plots.lines import Line, Panel, plot_lines
 

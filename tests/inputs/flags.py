@@ -18,7 +18,6 @@ COMPLETE = {
     "table": ("bns-multi", "--rows", "points, PAC"),
     "audit": ("stability",),
     "list": (),
-    "bench": ("--quick",),
     "predict": ("{learned}", "{table}"),
     "plot": ("{result}", "--out", "{out}/figure.pdf"),
     "check": ("dpjax.learners:ERM",),

@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpjax import cli
-from dpjax.cli.arguments.merge import MergeCommand
-from dpjax.cli.arguments.status import StatusCommand
+from dpjax.cli.arguments.results import MergeCommand, StatusCommand
 from dpjax.cli.commands import merge, status
 from dpjax.core.checks import InputError
 from dpjax.core.documents import unsealed

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from papers.boosting_adversaries import OneLabelAnElement
 
 from dpjax import audit
 from dpjax.accounting.subsampling import with_replacement_pair
@@ -16,7 +17,7 @@ from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Finite, Multiclass, Parities, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.evidence.boosting import FirstLabel, OneLabelAnElement
+from dpjax.evidence.boosting import FirstLabel
 from dpjax.evidence.learners import learner_target
 from dpjax.experiments.sweep.hard_tasks import hard_thresholds
 from dpjax.learners import KLN, Boosted, EmpiricalLearner, Independent, ParityLearner, PointLearner, database

@@ -3,9 +3,9 @@
 import math
 
 import pytest
+from papers import bgs_boosting
 
 from dpjax.core.checks import InputError
-from dpjax.papers import bgs_boosting
 from dpjax.theory import boosting
 
 

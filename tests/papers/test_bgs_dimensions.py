@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from papers.bgs_dimensions import COUNTEREXAMPLE, inequalities, measure, random_class
 
 from dpjax.dimensions import families, littlestone_dimension, psi_littlestone_dimension, sauer_bound, zero_cover
 from dpjax.dimensions.psi import bipartitions
-from dpjax.papers.bgs_dimensions import COUNTEREXAMPLE, inequalities, measure, random_class
 
 
 def violated(matrix):

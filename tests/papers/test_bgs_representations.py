@@ -5,14 +5,14 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from papers.bgs_dimensions import random_class
+from papers.bgs_representations import least_members, paths, random_families, walk
 from scipy.optimize import linprog
 
 from dpjax.concepts import Domain, Finite, Multiclass, Points, PointSets
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families, littlestone_dimension
 from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
-from dpjax.papers.bgs_dimensions import random_class
-from dpjax.papers.bgs_representations import least_members, paths, random_families, walk
 from dpjax.theory import representations as theory
 
 

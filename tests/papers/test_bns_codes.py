@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 import pytest
+from papers.bns_codes import SECURITY, SWEEPS, every_word, exponent
+from papers.by_score import by_score
+from papers.crossing import slow
+from papers.traced import LastLabel
 
 import dpjax as dp
 from dpjax.attacks import BonehShaw, Tardos, pirates
-from dpjax.attacks.by_score import by_score
-from dpjax.attacks.crossing import slow
 from dpjax.baselines import ERM
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.evidence.traced import LastLabel
 from dpjax.learners import KLN, Independent
-from dpjax.papers.bns_codes import SECURITY, SWEEPS, every_word, exponent
 
 
 def test_exponents_of_exact_powers():

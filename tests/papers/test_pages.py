@@ -4,8 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-
-from dpjax.papers.pages import folder, options, write_page
+from pages import folder, options, write_page
 
 pytestmark = pytest.mark.site
 

@@ -6,18 +6,18 @@ import re
 
 import numpy as np
 import pytest
+from papers import bgs_boosting, bgs_dimensions
+from papers.cover_instance import instance_epsilon
 from scipy.special import gammaln, log_expit
 
 from dpjax import audit, evidence
 from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
-from dpjax.accounting.cover.instance import instance_epsilon
 from dpjax.accounting.numeric.profile import loss_delta
 from dpjax.attacks import BonehShaw
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
 from dpjax.mechanisms import choosing, stability_histogram_guarantee
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
-from dpjax.papers import bgs_boosting, bgs_dimensions
 from dpjax.papers.theorems import papers, search
 from dpjax.theory import boosting, parities, representations
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size

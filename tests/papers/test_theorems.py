@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpjax import cli, evidence
-from dpjax.cli.arguments.theorem import TheoremCommand
+from dpjax.cli.arguments.privacy import TheoremCommand
 from dpjax.cli.commands import theorem
 from dpjax.core.checks import InputError
 from dpjax.papers.theorems import FAULTS, STATUSES, Paper, cited, code, papers, places, search

@@ -5,10 +5,10 @@ import itertools
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from pages import about, figure_path, options, table
 from PIL import Image
 
 from dpjax.core.checks import InputError
-from dpjax.papers.pages import about, figure_path, options, table
 from dpjax.plots import read_metadata
 from dpjax.plots.files import house_style
 from dpjax.plots.lines import Line, Panel, _draw, _figure, plot_lines

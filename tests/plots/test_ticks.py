@@ -3,7 +3,8 @@
 import pytest
 from matplotlib.figure import Figure
 
-from dpjax.plots.ticks import at_values, log_axis
+from dpjax.plots import ticks
+from dpjax.plots.ticks import at_values
 
 
 @pytest.mark.parametrize("low", [0.01, 0.9, 1, 7, 123, 99_999, 1e8])
@@ -11,7 +12,7 @@ from dpjax.plots.ticks import at_values, log_axis
 @pytest.mark.parametrize("which", ["x", "y"])
 def test_a_few_ticks_inside(low, span, which):
     axes = Figure().subplots()
-    log_axis(axes, which, low, low * span)
+    ticks.axis(axes, which, "log", low, low * span)
     axis = getattr(axes, f"{which}axis")
     places = axis.get_majorticklocs()
     labels = [axis.get_major_formatter()(place) for place in places]

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from dpjax.cli.arguments.trial import TrialCommand
+from dpjax.cli.arguments.studies import TrialCommand
 from dpjax.cli.parsing import parse
 from dpjax.core.checks import InputError
 from dpjax.experiments.results.result import Result

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from pages import table
 
 from dpjax.core.checks import InputError
-from dpjax.papers.pages import table
 
 QUICK = ("KLN", "ERM", "ParityLearner")
 

@@ -4,11 +4,11 @@ import re
 from dataclasses import replace
 
 import pytest
+from papers import bns_codes, traced
 
 from dpjax.attacks import BonehShaw, Tardos, pirates
 from dpjax.core.checks import InputError
-from dpjax.evidence import traced
-from dpjax.papers import bns_codes, bns_table
+from dpjax.papers import bns_table
 
 
 @pytest.fixture(scope="module")

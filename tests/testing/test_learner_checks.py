@@ -42,7 +42,7 @@ FAULTS = [
     (f.Flatters, faces.hypotheses_are_described_and_have_errors, "the mass of wrong predictions"),
     (f.ReadsPadding, runs.padding_does_not_matter, "when masked rows change: Trees 0 and 1 differ in leaves"),
     (f.ReadsCapacity, runs.capacity_batch_and_64_bit_types_do_not_matter, "another capacity"),
-    (f.ReadsCapacity, runs.capacity_does_not_matter, "another one at"),
+    (f.ReadsCapacity, runs.capacity_batch_and_64_bit_types_do_not_matter, "another one at"),
     (f.ByAddress, faces.an_equal_learner_is_the_same_program, "'_learn' is traced > 1 times"),
     (f.OtherDtype, plans.a_sweep_of_epsilon_has_few_programs, "'learn' is traced > 1 times"),
     (f.ChangingSilence, runs.every_database_and_budget_has_an_answer, "one fixed hypothesis"),

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from papers.boosting_adversaries import PICKS, wrong_rows
 from scipy.stats import binom
 
 from dpjax.core.checks import InputError
-from dpjax.evidence.boosting import PICKS, wrong_rows
 from dpjax.theory import boosting
 
 

@@ -57,12 +57,8 @@ def closed_coefficient(
     """
     _check(epsilon, rounds, share)
     if share == 0:
-        raise InputError(
-            "share",
-            "a number in (0, 1): the closed form is false for exact counts",
-            repr(share),
-            "give a fraction of epsilon to noisy counts, or calibrate the noise-free version by its game",
-        )
+        advice = "give a fraction of epsilon to noisy counts, or calibrate the noise-free version by its game"
+        raise InputError("share", "a number in (0, 1): the closed form is false for exact counts", repr(share), advice)
     checks.delta(delta, positive_for="the closed form")
     part = (1 - share) * epsilon
     if neighboring is Neighboring.ADD_OR_REMOVE_ONE:

@@ -88,12 +88,9 @@ def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
         law = np.asarray(values, np.float64)
         total = logsumexp(law, axis=-1) if law.ndim and law.shape[-1] else np.array(np.nan)
         if not np.all(np.abs(total) <= _MASS_TOLERANCE):
-            raise InputError(
-                name,
-                "log-probabilities whose last axis has total mass 1",
-                f"shape {law.shape} with log-masses {np.array2string(total, threshold=4)}",
-                "normalize them in float64 with scipy.special.log_softmax",
-            )
+            actual = f"shape {law.shape} with log-masses {np.array2string(total, threshold=4)}"
+            advice = "normalize them in float64 with scipy.special.log_softmax"
+            raise InputError(name, "log-probabilities whose last axis has total mass 1", actual, advice)
         laws.append(law)
     try:
         log_p, log_q = np.broadcast_arrays(*laws)

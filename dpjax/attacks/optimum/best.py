@@ -126,22 +126,8 @@ def optimum(
         cases = wider
     watch(rounds + 1, rounds + 1, "rounds")
     achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
-    return Optimum(
-        goal,
-        databases,
-        privacy,
-        value,
-        achieved,
-        least,
-        cases[worst],
-        tuple(cases),
-        certificate,
-        table,
-        solution.variables,
-        solution.constraints,
-        len(group),
-        time.perf_counter() - begin,
-    )
+    head = goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate
+    return Optimum(*head, table, solution.variables, solution.constraints, len(group), time.perf_counter() - begin)
 
 
 def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring) -> Databases:
@@ -188,13 +174,11 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
         rows += 1
     fewer = "take a smaller domain" + ", fewer columns" * (goal.k > 1) + ", or a proper learner" * (not goal.proper)
     advice = f"take n = {rows} or less" if rows else fewer
-    raise InputError(
-        "n",
-        f"a program of at most {most} privacy constraints",
+    actual = (
         f"{databases.rows}: {databases.size * goal.sizes[0]} variables ({databases.size} databases of {goal.elements} "
-        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints",
-        advice,
+        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints"
     )
+    raise InputError("n", f"a program of at most {most} privacy constraints", actual, advice)
 
 
 def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
@@ -207,16 +191,5 @@ def _certificate(
     """The solver's multipliers as whole numbers."""
     weights = [int(weight * _SCALE) for weight in solution.weights]
     flows = np.minimum(solution.flows, _FLOWS) * _SCALE
-    return Certificate(
-        goal,
-        databases.rows,
-        databases.neighboring,
-        epsilon,
-        delta,
-        tuple(cases),
-        tuple(weights),
-        databases.counts,
-        solution.pairs,
-        flows.astype(np.int64),
-        _SCALE,
-    )
+    head = goal, databases.rows, databases.neighboring, epsilon, delta, tuple(cases)
+    return Certificate(*head, tuple(weights), databases.counts, solution.pairs, flows.astype(np.int64), _SCALE)

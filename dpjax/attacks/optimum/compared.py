@@ -34,12 +34,9 @@ def learner_table(learner: Any, plan: Any, goal: Goal, databases: Databases) -> 
         table = _laws(learner, plan, goal, ordered)
         place, other = _other_orders(ordered)
         if not np.allclose(table[place], _laws(learner, plan, goal, other), rtol=1e-6, atol=1e-9):
-            raise InputError(
-                "learners",
-                "a law that does not depend on the order of rows",
-                type(learner).__name__,
-                f"take a smaller n: up to {_SEQUENCES} sequences of rows are run in every order",
-            )
+            expected = "a law that does not depend on the order of rows"
+            advice = f"take a smaller n: up to {_SEQUENCES} sequences of rows are run in every order"
+            raise InputError("learners", expected, type(learner).__name__, advice)
         return table
     sequences = np.array(list(product(range(databases.cells), repeat=databases.rows)), np.int64)
     every = np.stack([np.sum(sequences == cell, axis=1) for cell in range(databases.cells)], axis=1)

@@ -80,15 +80,8 @@ def solve(
     weights = {case: dual / len(some) for some, dual in zip(alike, duals, strict=False) for case in some}
     pairs, flows = private.multipliers(duals[len(alike) :])
     seconds = time.perf_counter() - begin
-    return Solution(
-        solution.x[place],
-        np.array([weights[case] for case in cases]),
-        pairs,
-        flows,
-        private.variables,
-        matrix.shape[0] + len(laws),
-        seconds,
-    )
+    head = solution.x[place], np.array([weights[case] for case in cases]), pairs
+    return Solution(*head, flows, private.variables, matrix.shape[0] + len(laws), seconds)
 
 
 def orbits_of_cases(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[list[Case]]:

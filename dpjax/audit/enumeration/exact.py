@@ -106,13 +106,9 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         "the float32 program as it runs" if as_it_runs else "",
         target.caveat,
     ]
+    head = target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest
     return Report(
-        target.name,
-        target.calibration,
-        claim,
-        "exact",
-        "; ".join(part for part in parts if part),
-        largest,
+        *head,
         top_delta,
         1.0,
         {"database": show(i), "neighbor": show(j)},

@@ -189,12 +189,9 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     np.logaddexp.at(table, (at, slots), log_p)
     total = logsumexp(table, axis=1)
     if not np.all(np.abs(total) <= MASS_TOLERANCE):
-        raise NotListable(
-            "target",
-            "outcomes that add up to probability 1",
-            f"total log-mass {total.min():.3g} to {total.max():.3g}",
-            "values outside the universe have positive probability: audit it statistically",
-        )
+        expected = "outcomes that add up to probability 1"
+        advice = "values outside the universe have positive probability: audit it statistically"
+        raise NotListable("target", expected, f"total log-mass {total.min():.3g} to {total.max():.3g}", advice)
     return table, distinct
 
 
@@ -250,12 +247,9 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
             raise InputError("target", "a jittable function (key, data, plan)", message, "run it by hand") from error
         narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
         _traced(run, databases, like, plan, narrow, False)  # raises if the float64 plan is not the cause
-        raise InputError(
-            "target",
-            "a program that computes in the types of its plan, which are float64 in an exact audit",
-            str(error).partition("\n")[0],
-            "do not cast to float32 (dtypes follow from the plan's leaves), or audit with as_it_runs=True",
-        ) from error
+        expected = "a program that computes in the types of its plan, which are float64 in an exact audit"
+        advice = "do not cast to float32 (dtypes follow from the plan's leaves), or audit with as_it_runs=True"
+        raise InputError("target", expected, str(error).partition("\n")[0], advice) from error
 
 
 def _in_chunks(

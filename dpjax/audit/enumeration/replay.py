@@ -114,15 +114,9 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
         work.did(1)
     (ratio, what, questions), pair = max(changes, key=lambda entry: entry[0][0])
     evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s), not their noise; at most, {what}"
+    head = target.name, target.calibration, claim, "replay", evidence, claim.epsilon * ratio, claim.delta, 1.0
     return Report(
-        target.name,
-        target.calibration,
-        claim,
-        "replay",
-        evidence,
-        claim.epsilon * ratio,
-        claim.delta,
-        1.0,
+        *head,
         pair.witness(),
         ratio > 1 + _SLACK,
         [],

@@ -90,12 +90,9 @@ class _Parts:
             if len(self.names) < MOST_NUMBERS:
                 self.names += numbered(name, array.shape)
         else:
-            raise InputError(
-                "function",
-                "a number, a word, or an array, list, dictionary or table of these",
-                f"{type(value).__module__}.{type(value).__name__}",
-                "return the part of it that is published",
-            )
+            expected = "a number, a word, or an array, list, dictionary or table of these"
+            advice = "return the part of it that is published"
+            raise InputError("function", expected, f"{type(value).__module__}.{type(value).__name__}", advice)
 
     def _word(self, name: str, word: str) -> None:
         self.form.append(f"{name}: word")

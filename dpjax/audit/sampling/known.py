@@ -16,8 +16,9 @@ from dpjax.audit.sampling.choices import best, questions
 from dpjax.audit.sampling.questions import Question, Ratio
 from dpjax.audit.sampling.thresholds import Aim
 from dpjax.audit.target.known import Known
-from dpjax.core import checks, keys
+from dpjax.core import keys
 from dpjax.core.checks import InputError
+from dpjax.core.user_code import calling
 from dpjax.laws.base import Law
 
 _DRAWS = 1 << 14  # of the stated law on each database; they select thresholds and are no trials
@@ -85,17 +86,11 @@ class KnownEvent(Known):
 
     def of_objects(self, outputs: Sequence[Any]) -> np.ndarray:
         """See `Known`: 1 in the event; 0 outside, and for an exception of the audited code."""
-        try:
-            return np.array(
-                [not isinstance(output, Raised) and self._truth(np.asarray(self.event(output))) for output in outputs],
-                np.float32,
+        with calling("event", "output -> bool", "call it by hand on one output"):
+            made = (
+                not isinstance(output, Raised) and self._truth(np.asarray(self.event(output))) for output in outputs
             )
-        except InputError:
-            raise
-        except checks.RAISED as error:  # user code may raise anything
-            raise InputError(
-                "event", "output -> bool", f"{type(error).__name__}: {error}", "call it by hand on one output"
-            ) from error
+            return np.array([*made], np.float32)
 
     @staticmethod
     def _truth(found: Any) -> Any:

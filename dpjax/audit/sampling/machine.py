@@ -20,9 +20,10 @@ from dpjax.audit.target.known import Known
 from dpjax.audit.target.neighbors import narrow, of_32_bits, require_kept, same_bytes
 from dpjax.audit.target.target import Pair, Target
 from dpjax.audit.watch import Work
-from dpjax.core import checks, keys
+from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
+from dpjax.core.user_code import calling
 
 _TILE = 1 << 16
 _ON_DEVICES = 1 << 4  # times as many trials at once as on a CPU
@@ -252,12 +253,8 @@ class Machine:
             run = lambda key, data: self.target.run(key, data, self.plan)  # noqa: E731
             shapes.append(_call(jax.eval_shape, run, key, data))
         if str(shapes[0]) != str(shapes[1]):
-            raise InputError(
-                "target",
-                "outputs of one shape on all databases",
-                " and ".join(map(str, shapes)),
-                "pad the output: its shape would distinguish the databases",
-            )
+            advice = "pad the output: its shape would distinguish the databases"
+            raise InputError("target", "outputs of one shape on all databases", " and ".join(map(str, shapes)), advice)
         return Naming.of(shapes[0], self.how["bitwise"])
 
     def _check_repeats(self, seen: Features, key: Array, data: Any, both: Any) -> None:
@@ -295,24 +292,12 @@ def _called(host: Callable[..., Sequence[Any]], words: np.ndarray, data: Any, pl
     copy = jax.tree.map(np.array, data)
     outputs = _call(host, words, copy, plan)
     if not all(map(same_bytes, jax.tree.leaves(copy), jax.tree.leaves(data))):
-        raise InputError(
-            "target",
-            "a host function that leaves its database as it is",
-            "one that changes it",
-            "let each trial work on a copy of its own",
-        )
+        advice = "let each trial work on a copy of its own"
+        raise InputError("target", "a host function that leaves its database as it is", "one that changes it", advice)
     return outputs
 
 
 def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
-    try:
+    advice = "run it once by hand under jax.jit; a host function needs an adapter"
+    with calling("target", "a jittable function (key, database, plan) -> arrays", advice):
         return function(*arguments, **how)
-    except InputError:
-        raise
-    except checks.RAISED as error:  # user code may raise anything
-        raise InputError(
-            "target",
-            "a jittable function (key, database, plan) -> arrays",
-            f"{type(error).__name__}: {error}",
-            "run it once by hand under jax.jit; a host function needs an adapter",
-        ) from error

@@ -80,20 +80,8 @@ def one_run(
         "assumed": "scores of different canaries are independent" + "; Gaussian trade-off" * gaussian,
     }
     evidence = f"one run, {n} canaries in and {m} out, threshold chosen on {cuts[0]} and {cuts[1]} others"
-    return Report(
-        name,
-        "as run",
-        claim,
-        "one-run",
-        evidence,
-        float(epsilon),
-        claim.delta,
-        confidence,
-        {"database": "with a canary", "neighbor": "without it"},
-        epsilon > claim.epsilon,
-        [],
-        details,
-    )
+    head = name, "as run", claim, "one-run", evidence, float(epsilon), claim.delta, confidence
+    return Report(*head, {"database": "with a canary", "neighbor": "without it"}, epsilon > claim.epsilon, [], details)
 
 
 def one_run_of(

@@ -23,6 +23,7 @@ from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
+from dpjax.core.user_code import calling
 
 _TRAINING = 0.2  # fraction of the trials that select pair, event and direction
 _SCREENING, _KEPT = 0.1, 8  # fraction of the trials that screens random pairs, and the number of pairs kept
@@ -188,20 +189,8 @@ def statistical(
         "seconds": round(time.perf_counter() - begin, 2),
     }
     method = "statistical" + ", sequential" * sequential + ", bitwise" * bitwise
-    return Report(
-        target.name,
-        target.calibration,
-        claim,
-        method,
-        evidence,
-        result.epsilon,
-        result.delta,
-        confidence,
-        pair.witness(question.swapped),
-        result.refutes,
-        result.curve(claim),
-        details,
-    )
+    head = target.name, target.calibration, claim, method, evidence, result.epsilon, result.delta
+    return Report(*head, confidence, pair.witness(question.swapped), result.refutes, result.curve(claim), details)
 
 
 def _stated(
@@ -214,17 +203,9 @@ def _stated(
     options = []
     for number, pair in enumerate(pairs):
         key, both = keys.stream(root, str(number)), (pair.first, pair.second)
-        try:
+        expected = "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]"
+        with calling("known", expected, "call it by hand on a database and on an output"):
             options.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
-        except InputError:
-            raise
-        except checks.RAISED as error:  # user code may raise anything
-            raise InputError(
-                "known",
-                "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
-                f"{type(error).__name__}: {error}",
-                "call it by hand on a database and on an output",
-            ) from error
     return max(options, key=lambda option: option[0].merits[0])
 
 

@@ -154,12 +154,8 @@ def _between_counts(first: np.ndarray, second: np.ndarray, relation: Neighboring
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both databases with an index per row, equal for rows of equal bytes."""
     if first.shape[1:] != second.shape[1:]:
-        raise InputError(
-            "pairs",
-            "rows of one shape in both databases",
-            f"{first.shape[1:]} and {second.shape[1:]}",
-            "give both sides the same columns",
-        )
+        actual = f"{first.shape[1:]} and {second.shape[1:]}"
+        raise InputError("pairs", "rows of one shape in both databases", actual, "give both sides the same columns")
     kind = np.result_type(first, second)
     joint = np.ascontiguousarray(np.concatenate([first.astype(kind), second.astype(kind)]))
     if not joint.size:

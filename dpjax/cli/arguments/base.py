@@ -25,6 +25,20 @@ class Command:
     build nothing accept it and import nothing."""
 
 
+@dataclass(kw_only=True)
+class GoalFlags(Command):
+    """Budget and accuracy."""
+
+    epsilon: Real = 1.0
+    """Privacy parameter epsilon."""
+    delta: Real = 1e-6
+    """Privacy parameter delta; 0 for pure privacy."""
+    alpha: Real = 0.1
+    """Accuracy alpha, the largest error of a good hypothesis."""
+    beta: Real = 0.1
+    """Failure probability beta."""
+
+
 @dataclass
 class FigureFlags(Command):
     """Appearance of the figure."""

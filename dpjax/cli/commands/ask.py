@@ -5,8 +5,8 @@ from typing import Any
 from dpjax.advice.answer import Advice, ask
 from dpjax.advice.race import Measure
 from dpjax.advice.text import show
-from dpjax.cli.arguments.ask import AskCommand
-from dpjax.cli.class_of import class_of
+from dpjax.cli.arguments.studies import AskCommand
+from dpjax.cli.named import builder_of, class_of, relation_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite, Multiclass
 from dpjax.concepts.base import ConceptClass
@@ -14,35 +14,22 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.logs import say
 from dpjax.core.matrices import class_matrix
-from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.config.builder import DISTRIBUTIONS, TASKS, Builder, imported
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.config.builder import DISTRIBUTIONS, TASKS, Builder
 from dpjax.experiments.sweep.task import Task
-
-_RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
 def run(command: AskCommand) -> Answer:
     """The learner by theorem, the learner by measurement, and a table of all that compete."""
-    for module in command.imports:
-        imported(module)
+    builder = builder_of(command, alpha=command.alpha)
     privacy, accuracy = Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)
-    relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
+    relation = relation_of(command.relation)
     how = Measure(command.trials, command.confidence, command.n_max, command.within, command.seed, command.store)
     concepts = _class(command)
-    tasks = _tasks(command, concepts)
-    advice = ask(
-        concepts,
-        command.k,
-        privacy,
-        accuracy,
-        learners=command.learners,
-        only=command.only,
-        tasks=tasks,
-        neighboring=relation,
-        measure=None if command.theorems else how,
-        imports=command.imports,
-        tell=_tell,
-    )
+    tasks = _tasks(command, builder.of_class(concepts), concepts)
+    question = {name: getattr(command, name) for name in ("learners", "only", "imports")}
+    question |= {"tasks": tasks, "neighboring": relation, "measure": None if command.theorems else how, "tell": _tell}
+    advice = ask(concepts, command.k, privacy, accuracy, **question)
     parameters = {name: getattr(command, name) for name in ("k", "epsilon", "delta", "alpha", "beta", "relation")}
     answer = {"concepts": command.concepts, **parameters, "measured": not command.theorems} | advice.to_dict()
     return answer, lambda: _show(command, advice)
@@ -57,11 +44,10 @@ def _class(command: AskCommand) -> Any:
     return Finite.of(matrix) if matrix.max(initial=0) < 2 else Multiclass.of(matrix)
 
 
-def _tasks(command: AskCommand, concepts: Any) -> dict[str, Task] | None:
+def _tasks(command: AskCommand, known: Builder, concepts: Any) -> dict[str, Task] | None:
     """The given tasks by name; None for those of the class."""
     if command.task and command.distribution is not None:
         raise InputError("distribution", "none beside task", repr(command.distribution), "leave one of them out")
-    known = Builder(command.imports, {"alpha": command.alpha}).of_class(concepts)
     if command.distribution is not None:
         distribution = known.build("distribution", command.distribution, DISTRIBUTIONS)
         return {command.distribution: Task(concepts, distribution)}

@@ -8,13 +8,14 @@ from typing import Any
 from dpjax.attacks.coalition import CoalitionAttack
 from dpjax.attacks.codes.base import MOST_USERS
 from dpjax.attacks.report import Report, demonstrate
-from dpjax.cli.arguments.attack import AttackCommand
+from dpjax.cli.arguments.privacy import AttackCommand
 from dpjax.cli.commands.attack_packing import USUAL_CONCEPTS, packed
+from dpjax.cli.named import builder_of
 from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.config.builder import CODES, CONCEPTS, LEARNERS, Builder, imported, public_names
+from dpjax.experiments.config.builder import CODES, CONCEPTS, LEARNERS, Builder, public_names
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.run.progress import Estimate
 from dpjax.learners.columns import for_concepts
@@ -31,9 +32,7 @@ def run(command: AttackCommand) -> Answer:
     checks.probability("confidence", command.confidence)
     if command.users is not None:
         checks.integer("users", command.users, 2, MOST_USERS)
-    for module in command.imports:
-        imported(module)
-    builder = Builder(command.imports)
+    builder = builder_of(command)
     if command.packing:
         k = USUAL_CONCEPTS if command.k is None else command.k
         return packed(command, _of_concepts(_learner(command, builder), k), k, privacy, accuracy)

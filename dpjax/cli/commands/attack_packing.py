@@ -3,13 +3,14 @@
 from typing import Any
 
 from dpjax.attacks.packing import Packed, pack
-from dpjax.cli.arguments.attack import AttackCommand
+from dpjax.cli.arguments.privacy import AttackCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.theory import packing
 
 USUAL_CONCEPTS, _ROWS = 3, 8
+_HOW = ("trials", "confidence", "seed")
 
 
 def packed(command: AttackCommand, learner: Any, k: int, privacy: Privacy, accuracy: Accuracy) -> Answer:
@@ -17,34 +18,15 @@ def packed(command: AttackCommand, learner: Any, k: int, privacy: Privacy, accur
     for option in ("users", "sample_size", "code", "security"):
         if (got := getattr(command, option)) != getattr(AttackCommand, option):
             raise InputError(option, "none beside --packing", str(got), "leave it out: there is no code")
-    attack = pack(
-        learner,
-        k,
-        _ROWS if command.n is None else command.n,
-        privacy,
-        accuracy,
-        trials=command.trials,
-        confidence=command.confidence,
-        seed=command.seed,
-    )
+    n, how = _ROWS if command.n is None else command.n, {name: getattr(command, name) for name in _HOW}
+    attack = pack(learner, k, n, privacy, accuracy, **how)
     claim = None if attack.claim is None else {"epsilon": attack.claim.epsilon, "delta": attack.claim.delta}
     least = float(attack.successes.min())
-    answer: dict[str, Any] = {
-        "learner": command.learner,
-        "concepts": command.concepts,
-        "k": attack.k,
-        "rows": attack.rows,
-        "different": attack.different,
-        "successes": attack.successes.tolist(),
-        "least": least,
-        "epsilon": attack.epsilon,
-        "delta": attack.delta,
-        "guarantee": claim,
-        "violated": attack.violated,
-        "trials": attack.trials,
-        "confidence": attack.confidence,
-        "no_learner_below": _below(attack, least),
-    }
+    answer: dict[str, Any] = {"learner": command.learner, "concepts": command.concepts}
+    answer |= {name: getattr(attack, name) for name in ("k", "rows", "different")}
+    answer |= {"successes": attack.successes.tolist(), "least": least, "epsilon": attack.epsilon}
+    answer |= {"delta": attack.delta, "guarantee": claim, "violated": attack.violated, "trials": attack.trials}
+    answer |= {"confidence": attack.confidence, "no_learner_below": _below(attack, least)}
     return answer, lambda: _show(command, attack, answer)
 
 

@@ -12,10 +12,11 @@ from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.target.neighbors import KINDS
 from dpjax.audit.watch import Watch, unwatched
-from dpjax.cli.arguments.audit import AuditCommand
+from dpjax.cli.arguments.privacy import AuditCommand
 from dpjax.cli.commands.audit_target import blamed, own_target
 from dpjax.cli.commands.audit_tracing import traced
 from dpjax.cli.exit_status import Status
+from dpjax.cli.named import relation_of
 from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -31,7 +32,6 @@ _SURE = ("exact", "replay")  # methods without false alarms
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run", "tracing")
 _SHARP = Privacy(4.0, 0.3)
 _TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
-_RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
 def run(command: AuditCommand) -> Answer:
@@ -43,7 +43,7 @@ def run(command: AuditCommand) -> Answer:
     privacy = Privacy(checks.epsilon(1.0 if command.epsilon is None else command.epsilon), checks.delta(command.delta))
     if command.trials is not None:
         checks.integer("trials", command.trials, 1)
-    relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
+    relation = relation_of(command.relation)
     name, chosen, tracing = command.target, set[str](), command.method == "tracing"
     for option in ("k", "rows"):
         if (got := getattr(command, option)) is not None and not tracing:
@@ -145,15 +145,9 @@ def together(confidence: float) -> str:
 
 def _asked(command: AuditCommand, name: str | None, privacy: Privacy) -> dict[str, Any]:
     """The settings that decide the numbers of an audit of several rows. name: whose rows they are, None for --all."""
-    return {
-        "target": name,
-        "epsilon": float(privacy.epsilon),
-        "delta": float(privacy.delta),
-        "method": command.method,
-        "trials": command.trials or _TRIALS_OF_ALL,
-        "confidence": command.confidence,
-        "seed": command.seed,
-    }
+    budget = {"target": name, "epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
+    how = {"method": command.method, "trials": command.trials or _TRIALS_OF_ALL}
+    return budget | how | {"confidence": command.confidence, "seed": command.seed}
 
 
 def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:
@@ -326,18 +320,9 @@ def _run(target: Target, privacy: Privacy, command: AuditCommand, watch: Watch =
     if method == "one-run":
         confidence, seed = command.confidence, command.seed
         return audit.one_run_of(target, privacy, canaries=trials, confidence=confidence, seed=seed)
-    report = audit.statistical(
-        target,
-        privacy,
-        trials=trials,
-        confidence=command.confidence,
-        seed=command.seed,
-        distance=command.distance,
-        sequential=method == "sequential",
-        bitwise=method == "bitwise",
-        search=command.search,
-        watch=watch,
-    )
+    how: dict[str, Any] = {name: getattr(command, name) for name in ("confidence", "seed", "distance", "search")}
+    how |= {"sequential": method == "sequential", "bitwise": method == "bitwise"}
+    report = audit.statistical(target, privacy, trials=trials, watch=watch, **how)
     if why:
         report.details["not_exact"] = why
     return report

@@ -15,12 +15,12 @@ from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target, Universe
 from dpjax.audit.adapters import shown
 from dpjax.audit.target.neighbors import KINDS, as_database
-from dpjax.cli.arguments.audit import AuditCommand
+from dpjax.cli.arguments.privacy import AuditCommand
 from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.core.user_code import UserCodeError, user_frames
+from dpjax.core.user_code import UserCodeError, calling, user_frames
 from dpjax.experiments.config.builder import imported
 from dpjax.experiments.config.numbers import from_words
 from dpjax.learners.base import Learner
@@ -57,12 +57,8 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
                 "call it so, or give --kind key, generator or seed for the first parameter, or --kind own for a "
                 "function of the data alone; a function that makes a Learner is (concepts, k)",
             )
-        try:
+        with calling(name):
             subject = subject(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else subject()
-        except InputError:
-            raise
-        except checks.RAISED as error:
-            raise UserCodeError(name, error) from error
     if command.pairs is not None or command.histograms is not None:
         flag = "pairs" if command.pairs is not None else "histograms"
         raise InputError(flag, f"none for {name}", getattr(command, flag), "leave it out: the target has its own")
@@ -83,12 +79,8 @@ def load(name: str, path: str) -> Any:
     for part in inner.split("."):
         if not hasattr(value, part):
             known = sorted(key for key in vars(value) if not key.startswith("_")) if hasattr(value, "__dict__") else []
-            raise InputError(
-                name,
-                f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known),
-                repr(path),
-                "check the name",
-            )
+            expected = f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known)
+            raise InputError(name, expected, repr(path), "check the name")
         value = getattr(value, part)
     return value
 
@@ -235,12 +227,8 @@ def _given_pairs(path: str) -> Iterator[Any]:
 
     if callable(source) and not _optional(signature := _parameters(path, source), list(signature)):
         raise InputError("pairs", "a function without arguments", f"{path}({', '.join(signature)})", "give it defaults")
-    try:
+    with calling(path):
         pairs = listed()
-    except InputError:
-        raise
-    except checks.RAISED as error:
-        raise UserCodeError(path, error) from error
     if len(pairs) > _MOST_PAIRS:
         raise InputError("pairs", f"at most {_MOST_PAIRS}", "more", "return or yield fewer")
     return iter(pairs)

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table as Printed
 from rich.text import Text
 
-from dpjax.cli.arguments.check import CheckCommand
+from dpjax.cli.arguments.tables import CheckCommand
 from dpjax.cli.commands.audit_target import load
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer, console

@@ -1,6 +1,6 @@
 """`dpjax compact`: all trials of a store in one Parquet file."""
 
-from dpjax.cli.arguments.compact import CompactCommand
+from dpjax.cli.arguments.results import CompactCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core.checks import InputError
 from dpjax.experiments.store.store import Store

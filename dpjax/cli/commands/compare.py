@@ -3,22 +3,21 @@
 from dataclasses import asdict
 from typing import Any
 
-from dpjax.cli.arguments.compare import CompareCommand
+from dpjax.cli.arguments.results import CompareCommand
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.core.screen import Table
 from dpjax.experiments.run.compare_devices import compare_stores
 
+_COUNTS = ("trials", "identical", "differ", "near", "successes")
+
 
 def run(command: CompareCommand) -> Answer:
     """Counts identical and different outcomes, point by point and in all."""
     tally = compare_stores(command.first, command.second)
-    answer: dict[str, Any] = {
-        "trials": tally.trials,
-        "identical": tally.trials - tally.differ,
-        "differ": tally.differ,
-        "near": tally.near,
+    answer: dict[str, Any] = {"trials": tally.trials, "identical": tally.trials - tally.differ}
+    answer |= {"differ": tally.differ, "near": tally.near} | {
         "integers_identical": all(pair.integers for pair in tally.pairs),
         "at_most": tally.at_most,
         "alone": list(tally.alone),
@@ -28,36 +27,13 @@ def run(command: CompareCommand) -> Answer:
 
     def show() -> None:
         console = screen()
-        printed = Table(
-            "learner",
-            "epsilon",
-            "k",
-            "n",
-            "for",
-            "trials",
-            "identical",
-            "differ",
-            "near",
-            "successes",
-            "program",
-            "cell",
-        )
+        printed = Table("learner", "epsilon", "k", "n", "for", *_COUNTS, "program", "cell")
         for pair in tally.pairs:
             epsilon = "" if pair.epsilon is None else f"{pair.epsilon:g}"
-            printed.add_row(
-                pair.learner,
-                epsilon,
-                str(pair.k),
-                str(pair.n),
-                pair.purpose,
-                str(pair.trials),
-                str(pair.trials - pair.differ),
-                str(pair.differ),
-                str(pair.near),
-                "{} / {}".format(*pair.successes),
-                "same" if pair.same_program else "differs",
-                pair.cells[0][:12],
-            )
+            counts = pair.trials, pair.trials - pair.differ, pair.differ, pair.near
+            program = "same" if pair.same_program else "differs"
+            ends = "{} / {}".format(*pair.successes), program, pair.cells[0][:12]
+            printed.add_row(pair.learner, epsilon, str(pair.k), str(pair.n), pair.purpose, *map(str, counts), *ends)
         for devices in sorted({pair.devices for pair in tally.pairs}):
             console.print(" and ".join(devices))
         console.print(printed)

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dpjax.cli.arguments.curve import CurveCommand
+from dpjax.cli.arguments.studies import CurveCommand
 from dpjax.cli.commands.plot import options_of
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.cli.arguments.dimension import DimensionCommand
-from dpjax.cli.class_of import class_of
+from dpjax.cli.arguments.privacy import DimensionCommand
+from dpjax.cli.named import builder_of, class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Multiclass
 from dpjax.concepts.base import ConceptClass
@@ -19,7 +19,6 @@ from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
-from dpjax.experiments.config.builder import imported
 from dpjax.learners import BitReduction
 from dpjax.lists.base import MOST_ELEMENTS
 from dpjax.lists.version_spaces import MOST_CONCEPTS
@@ -33,8 +32,7 @@ def run(command: DimensionCommand) -> Answer:
     """All dimensions, their witnesses and times, and sample sizes."""
     if checks.number("seconds", command.seconds) <= 0:
         raise InputError("seconds", "a number > 0", repr(command.seconds), "give a time limit, for example 60")
-    for module in command.imports:
-        imported(module)
+    builder_of(command)
     table, rows, labels = _class(command)
     if command.bit is not None:
         table, rows, labels = _bit(table, rows, labels, command.bit)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from dpjax.cli.arguments.export import ExportCommand
+from dpjax.cli.arguments.results import ExportCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.core import checks

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from dpjax import baselines
-from dpjax.cli.arguments.learn import LearnCommand
+from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.cli.parsing import declared
@@ -38,6 +38,7 @@ from dpjax.tables.sources import Form
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
 _BITS = 16
+_GOAL = ("epsilon", "delta", "alpha", "beta")
 _LOOSE = 10.0  # the epsilon of the comparison run
 _Categories = Mapping[str, Sequence[str]]
 
@@ -109,15 +110,9 @@ def run(command: LearnCommand) -> Answer:
     errors, hypothesis = request.measured()
     learned = Learned(learner, learner.concepts.trimmed(hypothesis), request.placing, data.names, command.positive)
     rules = learned.rules()
-    released = {
-        "versions": versions(),
-        "epsilon": command.epsilon,
-        "delta": command.delta,
-        "alpha": command.alpha,
-        "beta": command.beta,
-        "guarantee": None if guarantee is None else guarantee.to_dict(),
-        "concepts": rules,
-    }
+    goal = {name: getattr(command, name) for name in _GOAL}
+    claim = None if guarantee is None else guarantee.to_dict()
+    released = {"versions": versions(), **goal, "guarantee": claim, "concepts": rules}
     if request.placing.shape:
         released["box"] = list(command.box)
     told = [{**rule, **_spread(errors, j, request.test_rows)} for j, rule in enumerate(rules)]
@@ -132,25 +127,11 @@ def run(command: LearnCommand) -> Answer:
     alone = f"no learner without privacy is compared, {request.refused}" if request.refused else ""
     warnings = [*filter(None, [request.unproved, alone]), *data.notes, *needed.warnings(rows)]
     warnings += warn.of_errors(told, advice)
-    answer = {
-        **released,
-        "table": str(command.table),
-        "rows": rows,
-        "dropped": data.dropped,
-        "moved": data.moved,
-        "k": len(rules),
-        "learner": command.learner,
-        "positive": command.positive,
-        "trials": request.trials,
-        "test_rows": request.test_rows,
-        "bits": max(grid.bits for grid in request.placing.grids),
-        "seed": command.seed,
-        "concepts": told,
-        "sample_size": needed.rows,
-        "delimiter": data.delimiter,
-        "categories": request.placing.categories,
-        "warnings": warnings,
-    }
+    answer = {**released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved}
+    answer |= {"k": len(rules), "learner": command.learner, "positive": command.positive, "trials": request.trials}
+    answer |= {"test_rows": request.test_rows, "bits": max(grid.bits for grid in request.placing.grids)}
+    answer |= {"seed": command.seed, "concepts": told, "sample_size": needed.rows, "delimiter": data.delimiter}
+    answer |= {"categories": request.placing.categories, "warnings": warnings}
     if command.out is not None:
         answer["files"] = _kept(command, answer, released, learned, data)
     return answer, lambda: _show(command, answer, guarantee)
@@ -227,12 +208,9 @@ def _learner(command: LearnCommand, within: Builder, k: int) -> Any:
     except InputError:
         learner = made(within)  # raises the specific error, if it is not the relation
     if learner.neighboring is not relation:
-        raise InputError(
-            "drop-missing",
-            f"a learner that is private under {relation.value}",
-            f"one under {learner.neighboring.value}",
-            "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private",
-        )
+        expected = f"a learner that is private under {relation.value}"
+        advice = "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private"
+        raise InputError("drop-missing", expected, f"one under {learner.neighboring.value}", advice)
     return learner
 
 
@@ -264,12 +242,8 @@ def _on_plane(command: LearnCommand, form: Form, categories: _Categories) -> tup
         return placing, targets
     names = header(command.table, form)
     if len(names) != 3:
-        raise InputError(
-            "table",
-            "three columns x, y, label, or --features X Y --target LABEL",
-            f"{len(names)} columns",
-            "name the columns",
-        )
+        expected = "three columns x, y, label, or --features X Y --target LABEL"
+        raise InputError("table", expected, f"{len(names)} columns", "name the columns")
     return grids.on_plane(names[:2], command.box, bits), (names[2],)
 
 
@@ -296,7 +270,7 @@ def _kept(
         released, error = {**released, **region}, answer["concepts"][0]["error_private"]["mean"]
         answer |= region
         config = {name: answer[name] for name in ("learner", "rows", "bits", "box")}
-        config |= {name: getattr(command, name) for name in ("epsilon", "delta", "alpha", "beta")}
+        config |= {name: getattr(command, name) for name in _GOAL}
         files = plot_polygon(
             (concepts, learned.hypothesis),
             data.sample(),

@@ -7,30 +7,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from dpjax import mechanisms
-from dpjax.cli.arguments.list import ListCommand
+from dpjax.cli.arguments.tables import ListCommand
 from dpjax.cli.output import Answer, console
-from dpjax.experiments.config.builder import (
-    CODES,
-    CONCEPTS,
-    DISTRIBUTIONS,
-    LEARNERS,
-    LISTS,
-    REPRESENTATIONS,
-    SANITIZERS,
-    TASKS,
-    public_names,
-)
+from dpjax.experiments.config import builder
+from dpjax.experiments.config.builder import public_names
 
-_KINDS = {
-    "learner": LEARNERS,
-    "class": CONCEPTS,
-    "distribution": DISTRIBUTIONS,
-    "task": TASKS,
-    "sanitizer": SANITIZERS,
-    "maker of lists": LISTS,
-    "representation": REPRESENTATIONS,
-    "fingerprinting code": CODES,
-}
+_KINDS = {"learner": builder.LEARNERS, "class": builder.CONCEPTS, "distribution": builder.DISTRIBUTIONS}
+_KINDS |= {"task": builder.TASKS, "sanitizer": builder.SANITIZERS, "maker of lists": builder.LISTS}
+_KINDS |= {"representation": builder.REPRESENTATIONS, "fingerprinting code": builder.CODES}
 
 
 def run(command: ListCommand) -> Answer:
@@ -68,7 +52,7 @@ def _row(kind: str, name: str, found: Any) -> dict[str, str]:
 
 
 def _arguments(found: Any) -> str:
-    hidden = () if CONCEPTS.made_by(found) or LEARNERS.made_by(found) else ("concepts", "domain", "k")
+    hidden = () if builder.CONCEPTS.made_by(found) or builder.LEARNERS.made_by(found) else ("concepts", "domain", "k")
     sig = [
         key if arg.default is arg.empty else f"{key}=..."
         for key, arg in inspect.signature(found).parameters.items()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpjax.cli.arguments.merge import MergeCommand
+from dpjax.cli.arguments.results import MergeCommand
 from dpjax.cli.exit_status import Status
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen

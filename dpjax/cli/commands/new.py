@@ -7,7 +7,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from dpjax.cli.arguments.new import NewCommand
+from dpjax.cli.arguments.tables import NewCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError

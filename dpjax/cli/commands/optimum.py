@@ -6,9 +6,9 @@ import numpy as np
 
 from dpjax.attacks.optimum import Optimum, databases_of, exact_success, goal_of, optimum
 from dpjax.audit.watch import Watch
-from dpjax.cli.arguments.optimum import OptimumCommand
-from dpjax.cli.class_of import class_of
+from dpjax.cli.arguments.privacy import OptimumCommand
 from dpjax.cli.exit_status import Status
+from dpjax.cli.named import builder_of, class_of, relation_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Finite
 from dpjax.concepts.base import ConceptClass
@@ -16,26 +16,25 @@ from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.screen import Table
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.core.user_code import UserCodeError
-from dpjax.experiments.config.builder import LEARNERS, Builder, imported
+from dpjax.experiments.config.builder import LEARNERS, Builder
 from dpjax.experiments.run.progress import Estimate
 from dpjax.learners import Independent
 
-_RELATIONS = {relation.value: relation for relation in Neighboring}
 _NOTHING = "none proved"
+_FIRST = ("n", "no private learner above", "learner found", "for all distributions")
 _BETA = 0.1  # of the plans of compared learners; KLN's does not depend on it
 
 
 def run(command: OptimumCommand) -> Answer:
     """For each n the certified bound, the learner found, and other learners on the same cases."""
-    for module in command.imports:
-        imported(module)
+    builder_of(command)
     if not command.n:
         raise InputError("n", "numbers of rows", "none", "give some, for example --n 2 4 6 8")
     made = class_of(command.matrix, command.imports)
     matrix = np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made)
-    relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
+    relation = relation_of(command.relation)
     privacy = Privacy(command.epsilon, command.delta)
     goal = goal_of(
         matrix, command.alpha, k=command.k, proper=command.proper, agnostic=command.agnostic, noise=command.noise
@@ -136,16 +135,8 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
         f"{'proper ' * command.proper}hypotheses; learners that are {budget}; success: {_success_means(command)}"
     )
     names = [*answer["rows"][0]["learners"]]
-    table = Table(
-        "n",
-        "no private learner above",
-        "learner found",
-        "for all distributions",
-        *names,
-        *(f"gap of {name}" for name in names),
-        "program",
-        "seconds",
-    )
+    gaps = (f"gap of {name}" for name in names)
+    table = Table(*_FIRST, *names, *gaps, "program", "seconds")
     for row in answer["rows"]:
         rates = row["learners"]
         table.add_row(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpjax.cli.arguments.plan import PlanCommand
+from dpjax.cli.arguments.studies import PlanCommand
 from dpjax.cli.output import Answer, console
 from dpjax.cli.study_of import study_of
 from dpjax.experiments.run import forecast
@@ -23,15 +23,8 @@ def run(command: PlanCommand) -> Answer:
         if (below := entry.curve.below()) is not None:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
         rows.append(row | _trials(entry))
-    answer: dict[str, Any] = {
-        "plan": rows,
-        "trials": what.trials,
-        "programs": what.programs,
-        "bytes": what.bytes,
-        "cells": what.cells,
-        "estimate": forecast.RULE if what.estimated else None,
-        "seconds": None,
-    }
+    answer: dict[str, Any] = {"plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes}
+    answer |= {"cells": what.cells, "estimate": forecast.RULE if what.estimated else None, "seconds": None}
     if command.time:
         rates = forecast.timed(study, what)
         each = forecast.seconds_per_cell(what, rates)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dpjax.cli.arguments.plot import PlotCommand
+from dpjax.cli.arguments.results import PlotCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core.checks import InputError
 from dpjax.experiments.results.result import Result
@@ -60,12 +60,8 @@ def _styles(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     for word in words:
         match = re.fullmatch(rf"(.+)\.({'|'.join(FIELDS)})=(.*)", word)
         if match is None:
-            raise InputError(
-                "styles",
-                f"NAME.FIELD=VALUE with a field of {', '.join(FIELDS)}",
-                repr(word),
-                "give for example KLN.color=black",
-            )
+            advice = "give for example KLN.color=black"
+            raise InputError("styles", f"NAME.FIELD=VALUE with a field of {', '.join(FIELDS)}", repr(word), advice)
         name, field, value = match.groups()
         lengths = field == "dashes" and re.fullmatch(r"[\d., ]+", value)
         styles.setdefault(name, {})[field] = (

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from dpjax.cli.arguments.predict import PredictCommand
+from dpjax.cli.arguments.tables import PredictCommand
 from dpjax.cli.output import Answer
 from dpjax.core.files import replace_file, require_new
 from dpjax.core.logs import plain

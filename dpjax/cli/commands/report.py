@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from dpjax.cli.arguments.report import ReportCommand
+from dpjax.cli.arguments.results import ReportCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core.checks import InputError
 from dpjax.core.documents import parse_json

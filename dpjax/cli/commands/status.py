@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dpjax.cli.arguments.status import StatusCommand
+from dpjax.cli.arguments.results import StatusCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.core.commands import command as pasteable
@@ -77,15 +77,8 @@ def _item(row: Mapping[str, Any]) -> str:
 
 def _told(now: Standing) -> dict[str, Any]:
     """The standing as an object."""
-    return {
-        "total": now.total,
-        "done": now.done,
-        "failed_cells": now.failed,
-        "left": now.left,
-        "waiting": list(now.waiting),
-        "per_hour": now.per_hour,
-        "seconds_left": now.seconds_left,
-    }
+    counts = {"total": now.total, "done": now.done, "failed_cells": now.failed, "left": now.left}
+    return counts | {"waiting": [*now.waiting], "per_hour": now.per_hour, "seconds_left": now.seconds_left}
 
 
 def _say_standing(say: Callable[[str], None], now: Standing) -> None:

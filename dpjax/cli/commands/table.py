@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dpjax.cli.arguments.table import TableCommand
+from dpjax.cli.arguments.studies import TableCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.core import checks
@@ -25,18 +25,9 @@ from dpjax.plots.files import check_formats
 from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
-_HEADINGS = (
-    "problem",
-    "claimed",
-    "axis",
-    "exponent claimed",
-    "measured",
-    "interval",
-    "claim inside",
-    "claim within",
-    "n* from",
-    "to",
-)
+_HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "interval", "claim inside", "claim within")
+_ENDS = ("n* from", "to")
+_BEFORE, _AFTER = ("value", "n_low", "n_high"), ("theorem", "bound", "trials")
 
 
 def run(command: TableCommand) -> Answer:
@@ -74,7 +65,7 @@ def run(command: TableCommand) -> Answer:
     answer["figures"] = [str(path) for path in drawn]
 
     def show() -> None:
-        console, printed = screen(), Printed(*_HEADINGS, title=f"{command.name}, measured")
+        console, printed = screen(), Printed(*_HEADINGS, *_ENDS, title=f"{command.name}, measured")
         for entry in measured:
             printed.add_row(*map(str, _cells(entry)))
         console.print(printed)
@@ -96,21 +87,13 @@ def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str
 
 def markdown(answer: dict[str, Any]) -> str:
     """The table, and below it a section for each row: its learner and every bracket."""
-    text = table(_HEADINGS, [_cells(row) for row in answer["rows"]])
+    text = table((*_HEADINGS, *_ENDS), [_cells(row) for row in answer["rows"]])
     heading = ("n* above", "at most", "curve of the claim", "planner", "no private learner below", "trials")
     for row in answer["rows"]:
         fit = row["fit"]
         curve = {} if fit is None else dict(zip(fit["values"], fit["claim"]["values"], strict=True))
         points = [
-            [
-                point["value"],
-                point["n_low"],
-                point["n_high"],
-                _short(curve.get(point["value"])),
-                point["theorem"],
-                point["bound"],
-                point["trials"],
-            ]
+            [*map(point.get, _BEFORE), _short(curve.get(point["value"])), *map(point.get, _AFTER)]
             for point in row["points"]
         ]
         parts = "" if fit is None else _of_choices(fit["parts"])

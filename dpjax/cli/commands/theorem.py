@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpjax.cli.arguments.theorem import TheoremCommand
+from dpjax.cli.arguments.privacy import TheoremCommand
 from dpjax.cli.output import Answer, console
 from dpjax.core.screen import Table as Wide
 from dpjax.papers.theorems import FAULTS, RULES, STATUSES, Item, Paper, papers, search

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.cli.arguments.trial import TrialCommand
+from dpjax.cli.arguments.studies import TrialCommand
 from dpjax.cli.output import Answer
 from dpjax.cli.output import console as screen
 from dpjax.cli.study_of import read, script_of, study_of
@@ -173,16 +173,9 @@ def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
 
 
 def _data(found: Reproduced) -> dict[str, Any]:
-    return {
-        "key": np.asarray(jax.random.key_data(found.key)).tolist(),
-        "x": found.x,
-        "y": found.y.astype(int).tolist(),
-        "targets": found.targets,
-        "hypotheses": found.hypotheses,
-        "errors": found.errors,
-        "success": found.success,
-        "no_answer": found.silent,
-    }
+    key, y = np.asarray(jax.random.key_data(found.key)).tolist(), found.y.astype(int).tolist()
+    data = {"key": key, "x": found.x, "y": y, "targets": found.targets, "hypotheses": found.hypotheses}
+    return data | {"errors": found.errors, "success": found.success, "no_answer": found.silent}
 
 
 def _show(answer: dict[str, Any], found: Reproduced) -> None:

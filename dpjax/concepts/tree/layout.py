@@ -15,23 +15,16 @@ def tree_parents(parent) -> np.ndarray:
     table = np.asarray(parent)
     whole = table.ndim == 1 and 1 <= len(table) <= LARGEST and np.issubdtype(table.dtype, np.integer)
     if not whole or table[0] != 0 or table.min() < 0 or table.max() >= len(table):
-        raise InputError(
-            "tree parents",
-            "whole numbers in [0, nodes), the first of them 0",
-            f"shape {table.shape}",
-            "give each node the number of its parent, and the root, node 0, its own",
-        )
+        expected = "whole numbers in [0, nodes), the first of them 0"
+        advice = "give each node the number of its parent, and the root, node 0, its own"
+        raise InputError("tree parents", expected, f"shape {table.shape}", advice)
     table = table.astype(np.int32)
     above, steps = table, len(table).bit_length()
     while steps and above.any():
         above, steps = above[above], steps - 1
     if above.any():
-        raise InputError(
-            "tree parents",
-            "a tree",
-            f"a cycle above node {int(np.flatnonzero(above)[0])}",
-            "let every node lead to node 0",
-        )
+        advice = "let every node lead to node 0"
+        raise InputError("tree parents", "a tree", f"a cycle above node {int(np.flatnonzero(above)[0])}", advice)
     return table
 
 

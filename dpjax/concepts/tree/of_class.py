@@ -89,12 +89,9 @@ def _refuse(columns: np.ndarray, matrix: np.ndarray, point: int, other: int, ori
     pair = sorted((int(original[point]), int(original[other])))
     pattern = 2 * matrix[:, pair[0]] + matrix[:, pair[1]]
     rows = [int(np.flatnonzero(pattern == value)[0]) for value in range(4)]
-    raise InputError(
-        "class matrix",
-        "a class of VC dimension at most 1",
-        f"points {pair[0]} and {pair[1]} shattered by concepts {', '.join(map(str, rows))}",
-        "leave out points or concepts, or use Finite",
-    )
+    actual = f"points {pair[0]} and {pair[1]} shattered by concepts {', '.join(map(str, rows))}"
+    advice = "leave out points or concepts, or use Finite"
+    raise InputError("class matrix", "a class of VC dimension at most 1", actual, advice)
 
 
 def _eccentricity(parent: np.ndarray) -> np.ndarray:

@@ -72,23 +72,16 @@ class Tree(Nodes, ConceptClass):
         place = _column("place", np.zeros(1, int) if count == 1 and not place.size else place, None, count)
         empty = np.flatnonzero(np.bincount(place, minlength=count)[1:] == 0) + 1
         if len(empty):
-            raise InputError(
-                "place",
-                "a point at each node but the root",
-                f"none at node {int(empty[0])}",
-                "leave out the node, or give it a point",
-            )
+            advice = "leave out the node, or give it a point"
+            raise InputError("place", "a point at each node but the root", f"none at node {int(empty[0])}", advice)
         flip = _column("flip", np.zeros(len(place), bool) if flip is None else flip, len(place), 2)
         children = np.bincount(parent[1:], minlength=count)
         wrong = ~proper & (children < 2)
         wrong[0] = not proper[0]
         if wrong.any():
-            raise InputError(
-                "proper",
-                "True at the root, at leaves and at nodes with a single child",
-                f"False at node {int(np.flatnonzero(wrong)[0])}",
-                "make it proper, or merge it with its child",
-            )
+            expected = "True at the root, at leaves and at nodes with a single child"
+            advice = "make it proper, or merge it with its child"
+            raise InputError("proper", expected, f"False at node {int(np.flatnonzero(wrong)[0])}", advice)
         return _tree(parent, proper, place, flip.astype(bool))
 
     @cached_property
@@ -263,10 +256,7 @@ def _column(name: str, values, length: int | None, below: int) -> np.ndarray:
     table = np.asarray(values)
     right = table.ndim == 1 and 1 <= len(table) <= LARGEST and (length is None or len(table) == length)
     if not right or table.dtype.kind not in "biu" or table.min() < 0 or table.max() >= below:
-        raise InputError(
-            name,
-            f"{length or 'one or more'} whole numbers in [0, {below})",
-            f"{table.dtype} of shape {table.shape}",
-            "give one number for each node (proper) or for each point (place, flip)",
-        )
+        expected = f"{length or 'one or more'} whole numbers in [0, {below})"
+        advice = "give one number for each node (proper) or for each point (place, flip)"
+        raise InputError(name, expected, f"{table.dtype} of shape {table.shape}", advice)
     return table

@@ -21,13 +21,13 @@ from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.domain import MOST_BITS, Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.user_code import UserCodeError
+from dpjax.core.user_code import UserCodeError, calling
 from dpjax.experiments.config.calls import call
 from dpjax.experiments.config.matrix_file import is_matrix_file, read_class, read_matrix
 from dpjax.experiments.config.names import PACKAGES, denoted, is_value, public_module, values_of
 from dpjax.experiments.config.numbers import whole_number
 from dpjax.experiments.config.packed import unpacked
-from dpjax.experiments.config.signatures import hints_of, is_callable, kinds_of, makers_of, words_of
+from dpjax.experiments.config.signatures import NAMED, hints_of, is_callable, kinds_of, makers_of, required, words_of
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Builder:
         return [
             key
             for key, parameter in entries
-            if parameter.kind in _NAMED and not (key in self.given and parameter.default is parameter.empty)
+            if parameter.kind in NAMED and not (key in self.given and parameter.default is parameter.empty)
         ]
 
     def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
@@ -173,13 +173,11 @@ class Builder:
         if module == "__main__":
             advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
             raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
-        raise NotImportedError(
-            name,
-            "a module named by --import",
-            repr(module),
+        advice = (
             f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
-            f"imports=[{module!r}]): a configuration alone runs no code",
+            f"imports=[{module!r}]): a configuration alone runs no code"
         )
+        raise NotImportedError(name, "a module named by --import", repr(module), advice)
 
     def _make(self, name: str, found: Any, spec: Mapping[str, Any], named: dict, kind: Kind) -> Any:
         path, positional = str(spec["use"]), list(spec.get("arguments", ()))
@@ -198,7 +196,7 @@ class Builder:
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
         open_ = self.free(found)
-        every = [key for key, parameter in signature.parameters.items() if parameter.kind in _NAMED]
+        every = [key for key, parameter in signature.parameters.items() if parameter.kind in NAMED]
         if len(open_) < len(positional) <= len(every):  # what is known is given all the same
             open_ = every
         if len(positional) > len(open_):
@@ -216,25 +214,12 @@ class Builder:
             known = self.given if parameter.default is parameter.empty else self.instead
             if key in known:
                 values.setdefault(key, known[key])
-        required = [
-            key
-            for key, parameter in signature.parameters.items()
-            if parameter.default is parameter.empty and parameter.kind in _NAMED
-        ]
-        if missing := [key for key in required if key not in values]:
+        if missing := [key for key in required(found) if key not in values]:
             if makers := makers_of(path, found):
                 raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
             raise InputError(name, words_of(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
-        try:
+        with calling(name, "" if outside else words_of(path, signature), "correct the arguments"):
             return found(**values)
-        except InputError:
-            raise
-        except checks.RAISED as error:
-            if outside:
-                raise UserCodeError(name, error) from error
-            raise InputError(
-                name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
-            ) from error
 
     def _literal(self, name: str, value: Any, kind: Kind = ANY) -> Any:
         """What `to_spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
@@ -250,13 +235,9 @@ class Builder:
             made = {
                 key: self._literal(f"{name}.{key}", part, _returned(hints.get(key), ANY)) for key, part in parts.items()
             }
-            try:
+            expected = f"{value['use']} with {', '.join(parts)}"
+            with calling(name, expected, "use the version of it that wrote the result"):
                 return cls(**made)
-            except InputError:
-                raise
-            except Exception as error:
-                message, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
-                raise InputError(name, f"{value['use']} with {', '.join(parts)}", message, advice) from error
         if "enum" in value:
             members = self.find(name, str(value["enum"]))
             if not (isinstance(members, type) and issubclass(members, Enum)):
@@ -296,7 +277,6 @@ class Builder:
 
 
 _TABLES = {"use", "fields", "array", "bytes", "name"}
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def _returned(hint: Any, kind: Kind) -> Kind:

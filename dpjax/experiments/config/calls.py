@@ -19,12 +19,8 @@ def call(name: str, text: str) -> dict[str, Any]:
     try:
         node = ast.parse(f"_({_IN_MODULE.sub(_as_attribute, rest)}", mode="eval").body
     except SyntaxError as error:
-        raise InputError(
-            name,
-            "Name(arguments)",
-            repr(text),
-            f"correct the brackets, or write words with other signs in quotes ({error.msg})",
-        ) from None
+        advice = f"correct the brackets, or write words with other signs in quotes ({error.msg})"
+        raise InputError(name, "Name(arguments)", repr(text), advice) from None
     if not isinstance(node, ast.Call) or any(keyword.arg is None for keyword in node.keywords):
         raise InputError(name, "Name(arguments)", repr(text), "write one call")
     return {

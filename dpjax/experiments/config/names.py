@@ -81,12 +81,8 @@ def denoted(name: str, of: Any, inner: str, path: str, packages: Sequence[str]) 
     known = within(home, packages if called else (*packages, "dpjax")) or isinstance(of, (*_PLAIN, jax.Array))
     if isinstance(of, ModuleType) or not known:
         what = "a module" if isinstance(of, ModuleType) else f"an object of {home or 'no module'}"
-        raise InputError(
-            name,
-            "a public object that is defined in dpjax or in a module that --import names",
-            f"{path!r}, {what}",
-            "name a learner, a class or a function of its own module",
-        )
+        expected = "a public object that is defined in dpjax or in a module that --import names"
+        raise InputError(name, expected, f"{path!r}, {what}", "name a learner, a class or a function of its own module")
     return of
 
 

@@ -23,6 +23,16 @@ def kinds_of(hint: Any) -> Sequence[Any]:
     return [hint]
 
 
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+"""Kinds of parameters that take one value, by name."""
+
+
+def required(found: Any) -> list[str]:
+    """The parameters of a class or function that take one value and have no default, in order."""
+    entries = inspect.signature(found).parameters.items()
+    return [key for key, parameter in entries if parameter.default is parameter.empty and parameter.kind in NAMED]
+
+
 def is_callable(hint: Any) -> bool:
     """Whether a type is that of functions or of classes."""
     return (typing.get_origin(hint) or hint) in (Callable, type)

@@ -51,12 +51,8 @@ def spec_of(value: Any, name: str = "value") -> Any:
         return {"use": path_of(type(value), name), "fields": specs}
     if isinstance(value, FunctionType | type):
         return {"name": path_of(value, name)}
-    raise InputError(
-        name,
-        "frozen dataclasses of numbers, strings, tuples and arrays",
-        type(value).__qualname__,
-        "make it a frozen dataclass: a result says what made it",
-    )
+    expected = "frozen dataclasses of numbers, strings, tuples and arrays"
+    raise InputError(name, expected, type(value).__qualname__, "make it a frozen dataclass: a result says what made it")
 
 
 def task_spec(task: Any) -> dict[str, Any]:

@@ -34,12 +34,9 @@ def describe(value: Any, name: str = "value") -> Any:
         return _object(value, name)
     if isinstance(value, FunctionType | type) and "<" not in value.__qualname__:
         return ["name", _qualified(value)]
-    raise InputError(
-        name,
-        "numbers, strings, tuples, arrays, enums, frozen dataclasses of these, or functions of a module",
-        f"{type(value).__qualname__}",
-        "make it a frozen dataclass: a result is found again by its fields",
-    )
+    expected = "numbers, strings, tuples, arrays, enums, frozen dataclasses of these, or functions of a module"
+    advice = "make it a frozen dataclass: a result is found again by its fields"
+    raise InputError(name, expected, f"{type(value).__qualname__}", advice)
 
 
 def digest(value: Any, name: str = "value") -> str:
@@ -79,12 +76,9 @@ def _qualified(thing: Any) -> str:
     for part in thing.__qualname__.split("."):
         current = getattr(current, part, None)
     if current is not thing and isinstance(current, FunctionType | type):
-        raise InputError(
-            "code",
-            f"the present {thing.__qualname__} of {thing.__module__}",
-            "one that was defined before it",
-            "make it again: its class or function was defined anew since it was made",
-        )
+        expected = f"the present {thing.__qualname__} of {thing.__module__}"
+        advice = "make it again: its class or function was defined anew since it was made"
+        raise InputError("code", expected, "one that was defined before it", advice)
     return f"{module_of(thing)}.{thing.__qualname__}"
 
 
@@ -122,10 +116,6 @@ def _mapping(value: Any, name: str) -> Any:
     return ["mapping", *sorted(pairs, key=json.dumps)]
 
 
-def _set(value: Any, name: str) -> Any:
-    return ["set", *sorted((describe(part, name) for part in value), key=json.dumps)]
-
-
 _KINDS: tuple[tuple[Any, Any], ...] = (
     (NoneType, lambda value, name: None),
     (Enum, lambda value, name: ["enum", label(value), value.name]),
@@ -135,6 +125,6 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
     (np.ndarray | np.generic | jax.Array, _array),
     (tuple | list, _sequence),
     (Mapping, _mapping),
-    (frozenset | set, _set),
+    (frozenset | set, lambda value, name: ["set", *sorted((describe(part, name) for part in value), key=json.dumps)]),
 )
 """Python's and NumPy's own types; everything else is a dataclass. An enum may be an int or a str, so it comes first."""

@@ -134,24 +134,18 @@ class _Walker:
     def _operation(self, equation: Any) -> str:
         kind, parameters = equation.primitive.name, dict(equation.params)
         if "callback" in kind and self.token is None:
-            raise InputError(
-                "learner",
-                "a program without host callbacks",
-                f"{kind}, whose function cannot be compared",
-                "compute it in JAX, or give the learner a cache_token, a string that changes with the function",
-            )
+            expected = "a program without host callbacks"
+            advice = "compute it in JAX, or give the learner a cache_token, a string that changes with the function"
+            raise InputError("learner", expected, f"{kind}, whose function cannot be compared", advice)
         counted = _INSIDE.get(kind, [key for key in sorted(parameters) if key not in _UNSEEN])
         if "callback" in kind:
             counted = [key for key in counted if key not in ("callback", "result_avals", "sharding")]
         try:
             return f"{kind}[{';'.join(f'{key}={self.value(parameters[key])}' for key in counted)}]"
         except _OpaqueError as error:
-            raise InputError(
-                "program",
-                "parameters that have a canonical description",
-                f"{kind}: {error}",
-                "report it with the versions of dpjax and jax, or write the learner without this operation",
-            ) from None
+            expected = "parameters that have a canonical description"
+            advice = "report it with the versions of dpjax and jax, or write the learner without this operation"
+            raise InputError("program", expected, f"{kind}: {error}", advice) from None
 
     def value(self, value: Any) -> str:
         """The canonical text of a parameter."""

@@ -127,12 +127,9 @@ class Cells:
                 outcomes = self._compute(setting, where, config, outcomes[:first], last)
         outcomes = outcomes[:trials]
         if (wrong := error_bins.bins(outcomes) == error_bins.INVALID).any():
-            raise InputError(
-                "error",
-                "a number in [0, 1] of each hypothesis",
-                f"another one in trial {int(np.argmax(wrong))}",
-                "rerun that trial: the class's error or the learner's hypothesis is not a number",
-            )
+            expected = "a number in [0, 1] of each hypothesis"
+            advice = "rerun that trial: the class's error or the learner's hypothesis is not a number"
+            raise InputError("error", expected, f"another one in trial {int(np.argmax(wrong))}", advice)
         return outcomes
 
     def config(self, setting: Setting) -> dict[str, Any]:

@@ -111,12 +111,8 @@ def compare_stores(first: Path | str, second: Path | str) -> Comparison:
     sides = [_points(root) for root in (first, second)]
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
-        raise InputError(
-            "stores",
-            "two results of one study",
-            f"{first} and {second}, which share no point",
-            "run the same configuration with the same seed into both",
-        )
+        advice = "run the same configuration with the same seed into both"
+        raise InputError("stores", "two results of one study", f"{first} and {second}, which share no point", advice)
     labels = _labels(second) | _labels(first)
     pairs = [_pair(*two, labels) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
     first_alone, second_alone = (sum(len(side[name]) for name in side if name not in shared) for side in sides)
@@ -177,20 +173,8 @@ def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float | None]]
     integers = one.rows.keys() == other.rows.keys() and all(
         np.array_equal(one.rows[name][:trials], other.rows[name][:trials]) for name in names - {"outcome"}
     )
-    return Pair(
-        learner,
-        epsilon,
-        config["k"],
-        config["n"],
-        alpha,
-        config["trials"]["purpose"],
-        (one.hash, other.hash),
-        (config["device"], other.config["device"]),
-        config["program"] == other.config["program"],
-        trials,
-        int(differ.sum()),
-        int(near.sum()),
-        int((good[0] != good[1]).sum()),
-        (int(good[0].sum()), int(good[1].sum())),
-        integers,
-    )
+    point = learner, epsilon, config["k"], config["n"], alpha, config["trials"]["purpose"]
+    devices, programs = ([side.config[name] for side in (one, other)] for name in ("device", "program"))
+    where = (one.hash, other.hash), (devices[0], devices[1]), programs[0] == programs[1]
+    counts = int(differ.sum()), int(near.sum()), int((good[0] != good[1]).sum())
+    return Pair(*point, *where, trials, *counts, (int(good[0].sum()), int(good[1].sum())), integers)

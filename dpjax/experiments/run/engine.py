@@ -216,9 +216,5 @@ def host_devices(count: int | None) -> None:
         jax.config.update("jax_num_cpu_devices", count or cores())
     except RuntimeError as error:
         if count is not None and count != jax.local_device_count("cpu"):
-            raise InputError(
-                "devices",
-                f"{jax.local_device_count('cpu')}, the number at JAX's start",
-                str(count),
-                "leave it out, or ask for it in a new process",
-            ) from error
+            expected = f"{jax.local_device_count('cpu')}, the number at JAX's start"
+            raise InputError("devices", expected, str(count), "leave it out, or ask for it in a new process") from error

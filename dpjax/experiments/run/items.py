@@ -31,18 +31,9 @@ class Item:
         """See `Item`."""
         study, setting = self.study, self.curve.setting
         request: Any = {"trials": study.trials} if self.n is not None else vars(study.search)
-        about = {
-            "task": setting.task.digest,
-            "learner": setting.learner_digest,
-            "seed": study.seed,
-            "k": setting.k,
-            "epsilon": float(setting.epsilon),
-            "delta": float(setting.delta),
-            "alpha": float(setting.alpha),
-            "beta": float(setting.beta),
-            "n": self.n,
-            "asked": request,
-        }
+        goal = {name: float(getattr(setting, name)) for name in ("epsilon", "delta", "alpha", "beta")}
+        about = {"task": setting.task.digest, "learner": setting.learner_digest, "seed": study.seed, "k": setting.k}
+        about |= goal | {"n": self.n, "asked": request}
         digest = hashlib.sha256(canonical(about).encode()).hexdigest()
         search = digest if self.n is None or study.n != "search" else Item(study, self.curve, None).name
         return search[:OWNER] + digest[: 40 - OWNER]

@@ -33,12 +33,9 @@ class DeviceMemory:
                 return
             free = self.free
         trial = program.trial
-        raise InputError(
-            "memory",
-            f"at most {free >> 20} MiB, which the device has",
-            f"{need >> 20} MiB for {program.block} trials at once of {trial.capacity} rows and {trial.k} concepts",
-            "lower n, n_max or k, or use a device with more memory",
-        )
+        actual = f"{need >> 20} MiB for {program.block} trials at once of {trial.capacity} rows and {trial.k} concepts"
+        advice = "lower n, n_max or k, or use a device with more memory"
+        raise InputError("memory", f"at most {free >> 20} MiB, which the device has", actual, advice)
 
     @contextmanager
     def taken(self, need: int) -> Iterator[None]:

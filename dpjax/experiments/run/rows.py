@@ -44,7 +44,7 @@ def rows_of(curve: Curve, study: Sweep, cells: Cells, known: Known = lambda item
     if study.search is not None:
         item = Item(study, curve, None)
         star = _tried(item, known, failures, partial(find, curve, study, cells))
-        row = None if star is None else _tried(item, _unknown, failures, partial(_star_row, curve, star, cells))
+        row = None if star is None else _tried(item, lambda _: None, failures, partial(_star_row, curve, star, cells))
         stars += [] if row is None else [row]
     if star is not None or study.n != "search":
         middle = None if star is None else star.n_high or star.n_low
@@ -85,25 +85,11 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
             np.array([row[f] for row in group], float) for f in ("k", "n_low", "n_high", "theorem")
         )
         fit = fit_exponent(k, low, high, error=1 - group[0]["confidence"])
-        rows.append(
-            {
-                "learner": name,
-                "epsilon": epsilon,
-                "k_from": int(k.min()),
-                "k_to": int(k.max()),
-                "slope": fit.slope,
-                "low": fit.low,
-                "high": fit.high,
-                "confidence": fit.confidence,
-                "theorem": None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope,
-                "claimed": group[-1]["exponent_of_k"],
-            }
-        )
+        proved = None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope
+        row = {"learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()), "slope": fit.slope}
+        row |= {"low": fit.low, "high": fit.high, "confidence": fit.confidence}
+        rows.append(row | {"theorem": proved, "claimed": group[-1]["exponent_of_k"]})
     return rows
-
-
-def _unknown(item: Item) -> None:
-    return None
 
 
 def _tried(item: Item, known: Known, failures: list[dict[str, Any]], work: Callable[[], Any]) -> Any:

@@ -27,7 +27,6 @@ from dpjax.experiments.run.rows import TABLES, Rows, fits, joined, place, rows_o
 from dpjax.experiments.run.work import DONE, FAILED, Ended, Rules, Take, Worker, threads_for, work
 from dpjax.experiments.store.canonical import made_by, versions
 from dpjax.experiments.store.records import LISTING, Records
-from dpjax.experiments.store.repair import repair as repaired
 from dpjax.experiments.store.store import PATIENCE, Store
 from dpjax.experiments.sweep.sweep import Curve, Sweep
 
@@ -38,14 +37,12 @@ def run(
     study: Sweep,
     out: str | Path,
     *,
-    engine: TileEngine | None = None,
     progress: Any = None,
     quiet: bool = False,
-    rules: Rules | None = None,
     executor: Executor | None = None,
     take: Take | None = None,
     watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(),
-    repair: bool = False,
+    **how: Any,
 ) -> Result:
     """Measures everything that is not yet stored in ``out``.
 
@@ -64,7 +61,7 @@ def run(
     again if the code has changed. Trials whose errors are no numbers are stored as they are, and their point fails
     again. Raises InputError where the folder cannot be used.
     """
-    with _opened(study, out, engine, progress, quiet, rules, repair) as (worker, seen):
+    with _opened(study, out, progress=progress, quiet=quiet, **how) as (worker, seen):
         out = worker.cells.store.root
         config, cells = study_spec(study), worker.cells
         previous = _known(out)
@@ -90,18 +87,16 @@ def run_shard(
     out: str | Path,
     mine: Callable[[str], bool],
     *,
-    engine: TileEngine | None = None,
-    progress: Any = None,
-    quiet: bool = False,
-    rules: Rules | None = None,
     watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(),
-    repair: bool = False,
+    **how: Any,
 ) -> dict[str, Any]:
     """Computes the items of a study whose names are ``mine``, see `records.shard_of`, and returns how many are done,
-    how many failed, and whether all of them were looked at. Results are made by `run` in the same folder."""
+    how many failed, and whether all of them were looked at. Results are made by `run` in the same folder.
+
+    how: engine, progress, quiet, rules and repair as of `run`.
+    """
     counts = {DONE: 0, FAILED: 0}
-    opened = _opened(study, out, engine, progress, quiet, rules, repair, PATIENCE)
-    with opened as (worker, seen), watch(worker):
+    with _opened(study, out, patience=PATIENCE, **how) as (worker, seen), watch(worker):
         prepare(study, worker.cells.store.root, worker.rules.code)
         tell = _counted(study, seen)
 
@@ -119,14 +114,14 @@ def run_shard(
 def _opened(
     study: Sweep,
     out: str | Path,
-    engine: TileEngine | None,
-    progress: Any,
-    quiet: bool,
-    rules: Rules | None,
-    repair: bool,
+    engine: TileEngine | None = None,
+    progress: Any = None,
+    quiet: bool = False,
+    rules: Rules | None = None,
+    repair: bool = False,
     patience: float = 0.0,
 ) -> Iterator[tuple[Worker, Any]]:
-    """A worker of the study, and its progress."""
+    """A worker of the study, and its progress. The arguments of `run`; patience: of `Store`."""
     checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
     with ExitStack() as stack:
         store = stack.enter_context(Store(Path(out), patience=patience))
@@ -134,7 +129,7 @@ def _opened(
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         records = Records(Path(out))
         if repair:
-            repaired(store, records)
+            records.repair(store)
         rules = rules or Rules(threads=threads_for(len(machine.devices) or 1))
         yield Worker(store, machine, records, study.seed, rules, seen.trials), seen
 
@@ -207,11 +202,11 @@ class _Curves:
         part = rows_of(curve, self.study, self.worker.cells, self._failure)
         with self._lock:
             self._parts[id(curve)] = part
-            self._keep_now_and_then()
+            self._save_sometimes()
             self.step(str(curve), len(self._parts), len(self.study.curves))
 
-    def _keep_now_and_then(self) -> None:
-        """After every curve; less often where a long result takes its time to write."""
+    def _save_sometimes(self) -> None:
+        """Saves the result after each curve, but spends at most a twentieth of the time on it."""
         begin = time.monotonic()
         if begin - self._kept > 20 * self._cost:
             self.keep(self._data())

@@ -96,12 +96,9 @@ class Program:
         """The executable of ``run``, which is traced again if its trace was dropped: it must be what was digested."""
         trace = run.trace(*specs)
         if trace.jaxpr is not self.jaxpr() and _digest(self.trial, trace.jaxpr) != self.digest:
-            raise InputError(
-                "learner",
-                "code that stays as it is while it is measured",
-                "another program than a moment ago",
-                "do not change the learner, or what it reads, during a run; run the study again",
-            )
+            expected = "code that stays as it is while it is measured"
+            advice = "do not change the learner, or what it reads, during a run; run the study again"
+            raise InputError("learner", expected, "another program than a moment ago", advice)
         return trace.lower().compile()
 
 

@@ -164,7 +164,7 @@ class Worker:
         return record
 
     def _is_stored(self, record: Record) -> bool:
-        """Whether the cells of a record are in the store, as it was when it was first looked through, or is now."""
+        """Whether the cells of a record are in the store, by a list that was read before or by a look for each."""
         store = self.cells.store
         with self._listing:
             if self._stored is None:
@@ -211,10 +211,11 @@ def work(
     ended: Ended = lambda *_: None,
     elsewhere: bool = False,
 ) -> bool:
-    """Submits items, and those that follow from them, until all are done or have failed; False if `Worker.stop` ended
-    it.
+    """Submits items, and those that follow from them, until all are done or have failed; False if it was stopped
+    before.
 
-    Raises StoreError and InputError: where nothing can be written, or the study is none, no item fares better.
+    Raises StoreError and InputError, since what they say holds for every item: nothing can be written, or the study
+    cannot be used.
 
     executor: threads of this process, `distributed.Client.get_executor()`, or any other. take: what computes an
     item there. ended: called with each item afterwards.

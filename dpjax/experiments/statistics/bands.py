@@ -84,12 +84,8 @@ def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) ->
     actual = ", ".join(f"{name}={value.ravel()[:8]}" for name, value in zip(("x", "low", "high"), values, strict=True))
     one_shape = values[0].ndim == 1 and all(value.shape == values[0].shape for value in values)
     if not one_shape or not all(np.all((value > 0) & np.isfinite(value)) for value in values):
-        raise InputError(
-            "brackets",
-            "positive finite x, low and high, each of shape [K]",
-            actual,
-            "leave out the points whose bracket has no lower or no upper end",
-        )
+        advice = "leave out the points whose bracket has no lower or no upper end"
+        raise InputError("brackets", "positive finite x, low and high, each of shape [K]", actual, advice)
     if np.any(values[1] > values[2]):
         raise InputError("brackets", "low <= high at each x", actual, "swap low and high")
     if np.unique(values[0]).size < 2:

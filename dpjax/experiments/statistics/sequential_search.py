@@ -301,12 +301,9 @@ def _ask(evaluate: Evaluate, n: int, target: int, old_successes: int, old_trials
     answer = evaluate(n, target)
     successes, trials = (operator.index(count) for count in answer)
     if trials < target or not old_successes <= successes <= old_successes + trials - old_trials:
-        raise InputError(
-            f"evaluate({n}, {target})",
-            f"at least {target} trials that continue {old_successes} successes in {old_trials}",
-            f"{successes} successes in {trials}",
-            "return cumulative counts of the first trials at n, the same ones at every call",
-        )
+        expected = f"at least {target} trials that continue {old_successes} successes in {old_trials}"
+        advice = "return cumulative counts of the first trials at n, the same ones at every call"
+        raise InputError(f"evaluate({n}, {target})", expected, f"{successes} successes in {trials}", advice)
     return successes, trials
 
 
@@ -335,12 +332,9 @@ def _grid(grid: Sequence[int]) -> tuple[int, ...]:
     """The grid as Python integers; InputError unless it ascends from 1 or more."""
     points = tuple(operator.index(n) for n in grid)
     if not points or points[0] < 1 or any(a >= b for a, b in itertools.pairwise(points)):
-        raise InputError(
-            "grid",
-            "whole numbers >= 1 in strictly ascending order",
-            f"{list(points[:8])} ({len(points)} points)",
-            "use geometric_grid(low, high)",
-        )
+        expected = "whole numbers >= 1 in strictly ascending order"
+        advice = "use geometric_grid(low, high)"
+        raise InputError("grid", expected, f"{list(points[:8])} ({len(points)} points)", advice)
     return points
 
 

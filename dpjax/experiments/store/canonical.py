@@ -82,12 +82,8 @@ def _plain(value: Any, name: str) -> Any:
         return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
     if isinstance(value, Mapping) and all(isinstance(key, str) and not key.startswith("$") for key in value):
         return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
-    raise InputError(
-        name,
-        "None, a bool, an int, a finite float, a str, a list, or a mapping with str keys not beginning with $",
-        repr(value)[:80],
-        "describe the configuration in these terms",
-    )
+    expected = "None, a bool, an int, a finite float, a str, a list, or a mapping with str keys not beginning with $"
+    raise InputError(name, expected, repr(value)[:80], "describe the configuration in these terms")
 
 
 def native(value: Any) -> Any:

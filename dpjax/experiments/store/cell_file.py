@@ -134,12 +134,8 @@ def outcomes_of(rows: Rows) -> NDArray[np.uint8]:
 
 
 def _broken(path: Path, why: str) -> BrokenCell:
-    return BrokenCell(
-        "store",
-        "a whole cell file",
-        f"{path}: {why}",
-        "run again with --repair, or move the file away; the next `curve` computes the cell again",
-    )
+    advice = "run again with --repair, or move the file away; the next `curve` computes the cell again"
+    return BrokenCell("store", "a whole cell file", f"{path}: {why}", advice)
 
 
 def cell_of(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> Cell:
@@ -149,12 +145,9 @@ def cell_of(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> Cell:
     whole = all(column.dtype.kind in "iu" and column.shape == shape for column in columns.values())
     if len(shape) != 1 or shape == (0,) or not whole or RESERVED & columns.keys():
         what = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in columns.items())
-        raise InputError(
-            "rows",
-            "columns of whole numbers of one shape [trials >= 1], with names of their own",
-            what or "no column",
-            "give one number for each trial, one column for each kind of number",
-        )
+        expected = "columns of whole numbers of one shape [trials >= 1], with names of their own"
+        advice = "give one number for each trial, one column for each kind of number"
+        raise InputError("rows", expected, what or "no column", advice)
     if any(column.max() > np.iinfo(np.int64).max for column in columns.values()):
         raise InputError("rows", "numbers below 2**63", "a larger one", "count fewer things")
     exact = {name: column if column.dtype == np.uint8 else column.astype(np.int64) for name, column in columns.items()}
@@ -175,22 +168,16 @@ def encoded(cell: Cell) -> pa.Buffer:
 def require_common(stored: Cell, new: Cell, path: Path) -> None:
     """InputError if the trials that both cells have differ, or if other versions computed them."""
     if new.versions != stored.versions:
-        raise StoreError(
-            "store",
-            f"a cell of {new.versions}",
-            f"{path} of {stored.versions}",
-            "use another directory, or the versions that began the cell, or delete the file",
-        )
+        advice = "use another directory, or the versions that began the cell, or delete the file"
+        raise StoreError("store", f"a cell of {new.versions}", f"{path} of {stored.versions}", advice)
     common = min(len(new), len(stored))
     same = new.rows.keys() == stored.rows.keys()
     if not same or any(not np.array_equal(new.rows[name][:common], stored.rows[name][:common]) for name in new.rows):
-        raise InputError(
-            "rows",
-            f"the {common} trials that {path} holds",
-            "other numbers or other columns",
+        advice = (
             "the configuration leaves out something that changes results: add it, or report that a trial is not "
-            "reproducible",
+            "reproducible"
         )
+        raise InputError("rows", f"the {common} trials that {path} holds", "other numbers or other columns", advice)
 
 
 def _content(text: str, by: str, rows: Rows) -> str:

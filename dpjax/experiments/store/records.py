@@ -1,4 +1,4 @@
-"""What became of a study's items: a record of each that is done or has failed, in files beside the store.
+"""Records of the items of a study that are done or have failed, in files beside the store.
 
 Records say where no work is left, never what a result is: results are read from the cells alone. Any number of
 processes may write them. Two that compute one item at the same time store the same bytes, and cost time.
@@ -17,7 +17,9 @@ from dpjax.core.checks import InputError
 from dpjax.core.documents import parse_json
 from dpjax.core.files import file_time, names_in, read_file, remove_file, remove_old_temporaries, replace_file
 from dpjax.core.schemas import check
+from dpjax.experiments.store.cell_file import parsed
 from dpjax.experiments.store.file_schemas import FailedRecord, Record
+from dpjax.experiments.store.store import Store
 
 FOLDER, LISTING = "queue", "items.json"
 """The folder in a store, and in it the names and texts of a study's first items, by which its status is told without
@@ -40,7 +42,7 @@ class Records:
         self.root = Path(store) / FOLDER
 
     def begin(self, code: str | None) -> None:
-        """Removes the records of other code, which decide nothing; None: of a process whose code cannot be told."""
+        """Removes the records that other code wrote. code: its digest; None, unknown: nothing is removed."""
         for folder in (self.root / _DONE, self.root / _FAILED):
             if folder.is_dir():
                 remove_old_temporaries([folder], file_time(folder))
@@ -69,6 +71,13 @@ class Records:
                 record = _record(self.root / kind / name) or {}
                 if record.get("broken") or cells & set(record.get("cells", {}).values()):
                     remove_file(self.root / kind / name)
+
+    def repair(self, store: Store) -> list[Path]:
+        """`Store.repair`, and the records of what is computed again are removed; returns the files' new paths."""
+        moved = store.repair()
+        names = (parsed(path.name.partition("-")[2]) for path in moved)
+        self.forget_cells({name[0] for name in names if name is not None})
+        return moved
 
     def done(self, name: str) -> dict[str, Any] | None:
         """The record of an item that is done; None if it is not, or if the record cannot be read."""

@@ -81,7 +81,7 @@ def _listed(path: Path) -> list[dict[str, Any]] | None:
 
 
 def _rate(folder: Path) -> float | None:
-    """Files an hour that the folder received lately, by the file system's times."""
+    """Files per hour that were added to the folder in the last ten minutes; None for fewer than two."""
     times = []
     for name in names_in(folder):
         try:

@@ -302,12 +302,9 @@ def require_schema(root: Path, patience: float = 0.0) -> None:
     while (schema := _schema(root / _FORMAT)) is None and time.monotonic() < end:
         time.sleep(_PAUSE)
     if schema != SCHEMA:
-        raise StoreError(
-            "store",
-            f"a store of format {SCHEMA}",
-            f"{root}, of format {schema or '1 or unknown'}",
-            "choose another directory: old results stay as they are and are never mixed with new ones",
-        )
+        expected = f"a store of format {SCHEMA}"
+        advice = "choose another directory: old results stay as they are and are never mixed with new ones"
+        raise StoreError("store", expected, f"{root}, of format {schema or '1 or unknown'}", advice)
 
 
 def _schema(path: Path) -> Any:

@@ -19,7 +19,7 @@ from dpjax.core.cores import cores
 from dpjax.experiments.study.remote import DEVICES
 
 _SETTINGS = {
-    "distributed.scheduler.allowed-failures": 8,  # of other items' doing, where workers are killed at random
+    "distributed.scheduler.allowed-failures": 8,  # deaths by other items of a worker count, too
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.worker.daemon": True,
 }
@@ -52,12 +52,9 @@ def cluster(
         try:
             client = stack.enter_context(distributed.Client(place))
         except (OSError, ValueError) as error:
-            raise InputError(
-                "scheduler",
-                "a Dask scheduler that answers",
-                f"{address or kind}: {error}",
-                "check the address, and that the scheduler runs",
-            ) from error
+            expected = "a Dask scheduler that answers"
+            advice = "check the address, and that the scheduler runs"
+            raise InputError("scheduler", expected, f"{address or kind}: {error}", advice) from error
         yield client.get_executor(pure=False)
 
 

@@ -27,6 +27,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.commands import modules
 from dpjax.core.files import read_bytes
 from dpjax.core.types import Accuracy
+from dpjax.core.user_code import calling
 from dpjax.experiments.config.builder import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder, NotImportedError
 from dpjax.experiments.config.numbers import whole_number
 from dpjax.experiments.config.packed import require_tables
@@ -230,12 +231,8 @@ def _arguments_of(data: Mapping[str, Any], imports: Sequence[str]) -> dict[str, 
     checks.instance("configuration", data, Mapping, "write the tables [task] and [learners]", "tables")
     require_tables(data)
     if "problem" in data:
-        raise InputError(
-            "configuration",
-            "[task] and [learners]",
-            "[problem], an earlier form",
-            "name classes and learners by their constructors, as configs/demo.toml does",
-        )
+        advice = "name classes and learners by their constructors, as configs/demo.toml does"
+        raise InputError("configuration", "[task] and [learners]", "[problem], an earlier form", advice)
     table = _read(StudyTable, data)
     builder = Builder(tuple(imports))
     with _all_modules(data, builder):
@@ -297,13 +294,8 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
 
 
 def _targets(concepts: Any, arguments: Mapping[str, Any]) -> Any:
-    try:
+    with calling("task.targets", "arguments of the class's targets", "correct them"):
         return concepts.targets(**{"count": 64, **arguments})
-    except InputError:
-        raise
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-        raise InputError("task.targets", "arguments of the class's targets", message, "correct them") from error
 
 
 def _known(builder: Builder, task: Task) -> Builder:

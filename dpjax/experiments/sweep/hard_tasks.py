@@ -104,12 +104,8 @@ def hard_tree(concepts: Tree, alpha: float) -> Task:
     counts = np.bincount(concepts.parent[1:], minlength=concepts.size)
     fits = ~concepts.proper & (counts <= wrong + 1)
     if not fits.any():
-        raise InputError(
-            "concepts",
-            f"a tree with an improper node of {wrong + 1} children or fewer",
-            "none",
-            "choose another tree, or a smaller alpha",
-        )
+        advice = "choose another tree, or a smaller alpha"
+        raise InputError("concepts", f"a tree with an improper node of {wrong + 1} children or fewer", "none", advice)
     node = int(np.argmax(np.where(fits, counts, 0)))
     first, *others = concepts.child[concepts.child_start[node] : concepts.child_start[node + 1]].tolist()
     each = -(-101 * round(_UNIT * alpha) // 100)

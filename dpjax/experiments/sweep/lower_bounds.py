@@ -92,7 +92,7 @@ def _arguments(
         return
     epsilon, delta = claim.epsilon, claim.delta
     tables = _labelings(task) if task.concepts.any_distribution else []
-    differ, agree = any(map(_differ, tables)), any(map(_differ_and_agree, tables))
+    differ, agree = any(len(labels) > 1 for labels in tables), any(map(_differ_and_agree, tables))
 
     def packed(bound: Callable[[float, float], int]) -> Callable[[], int]:
         return lambda: bound((replaced := as_replace_one(claim)).epsilon, replaced.delta)
@@ -140,11 +140,6 @@ def _labels(task: Task, some: Array, key: Array) -> Array:
     targets = task.draw_targets(of_targets, _DRAWS)
     x = task.distribution.draw(of_elements, _DRAWS), some
     return jnp.concatenate([task.concepts.predict(targets, part).T for part in x], axis=1)
-
-
-def _differ(labels: np.ndarray) -> bool:
-    """Whether two concepts differ on an element."""
-    return len(labels) > 1
 
 
 def _differ_and_agree(labels: np.ndarray) -> bool:

@@ -46,19 +46,13 @@ class Setting:
         try:
             hash(self.learner)
         except TypeError as error:
-            raise InputError(
-                "learner",
-                "a frozen dataclass whose fields are equal by value and can be hashed",
-                f"{type(self.learner).__name__} ({error})",
-                "use tuples for lists, and leaves of the plan for arrays",
-            ) from error
+            expected = "a frozen dataclass whose fields are equal by value and can be hashed"
+            advice = "use tuples for lists, and leaves of the plan for arrays"
+            raise InputError("learner", expected, f"{type(self.learner).__name__} ({error})", advice) from error
         if self.learner.concepts != self.task.concepts:
-            raise InputError(
-                "learner",
-                f"one of the task's class, {self.task.concepts}",
-                f"{type(self.learner).__name__} of {self.learner.concepts}",
-                "build it with task.concepts",
-            )
+            expected = f"one of the task's class, {self.task.concepts}"
+            advice = "build it with task.concepts"
+            raise InputError("learner", expected, f"{type(self.learner).__name__} of {self.learner.concepts}", advice)
 
     @cached_property
     def learner_digest(self) -> str:

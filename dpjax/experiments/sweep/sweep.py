@@ -195,7 +195,7 @@ class Sweep:
             checks.integer(name, getattr(self, name), low, high)
         if self.search is not None:
             checks.instance("search", self.search, Search, "write Search(n_max=...)")
-        fixed: dict[str, Any] = {"learners": _named(learners), "k": _several("k", k, _concepts)}
+        fixed: dict[str, Any] = {"learners": _named(learners), "k": _several("k", k, _count)}
         fixed["epsilon"] = _several("epsilon", epsilon, _epsilon)
         if not isinstance(n, str):
             fixed["n"] = tuple(sorted(_several("n", n, _rows)))
@@ -233,11 +233,8 @@ class Sweep:
         for name, value, known in (("k", k, self.k), ("epsilon", epsilon, self.epsilon)):
             if value not in known:
                 raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's curves")
-        return next(
-            curve
-            for curve in self.curves
-            if (curve.name, curve.setting.k, curve.setting.epsilon) == (learner, k, epsilon)
-        )
+        names, chosen = ("learner", "k", "epsilon"), [learner, k, epsilon]
+        return next(curve for curve in self.curves if [curve.labels()[name] for name in names] == chosen)
 
     def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
         """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
@@ -253,10 +250,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """The curves for a notebook, with the theorems' sample sizes."""
-        kinds = [
-            html.Column(name, "text" if name == "learner" else "number")
-            for name in ("learner", "k", "epsilon", "theorem's n")
-        ]
+        kinds = [html.Column("learner", "text"), *map(html.Column, ("k", "epsilon", "theorem's n"))]
         rows = [(curve.name, curve.setting.k, curve.setting.epsilon, curve.provable()) for curve in self.curves]
         sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
         return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
@@ -320,10 +314,10 @@ def _epsilon(value: Any) -> float:
     return float(value)
 
 
+def _count(value: Any) -> int:
+    return checks.integer("k", value, 1, 2**16)
+
+
 def _rows(value: Any) -> int:
     capacity(checks.integer("n", value, 1))
     return value
-
-
-def _concepts(value: Any) -> int:
-    return checks.integer("k", value, 1, 2**16)

@@ -213,12 +213,9 @@ def _fitting(concepts: Any, work: Callable[[], Any]) -> Any:
         raise
     except checks.RAISED as cause:
         first = str(cause).splitlines()[0] if str(cause) else ""
-        raise InputError(
-            "task",
-            f"a distribution and targets that fit {type(concepts).__name__}",
-            f"{type(cause).__name__}: {first}",
-            "take distribution and targets of this class",
-        ) from cause
+        expected = f"a distribution and targets that fit {type(concepts).__name__}"
+        advice = "take distribution and targets of this class"
+        raise InputError("task", expected, f"{type(cause).__name__}: {first}", advice) from cause
 
 
 _LEAVES = ("distribution", "targets", "flips")

@@ -89,12 +89,8 @@ def require_representation(value: Any) -> None:
 def require_listed(count: int) -> None:
     """Raises InputError for more members than can be listed."""
     if count > MOST_LISTED:
-        raise InputError(
-            "representation",
-            f"at most 2^20 = {MOST_LISTED} functions, or one with a method choose",
-            f"{count}",
-            "take a larger alpha or beta, or fewer functions",
-        )
+        expected = f"at most 2^20 = {MOST_LISTED} functions, or one with a method choose"
+        raise InputError("representation", expected, f"{count}", "take a larger alpha or beta, or fewer functions")
 
 
 def errors_of_labels(predictions: Array, sample: Sample) -> Array:

@@ -34,12 +34,8 @@ class HashSizes(Representation):
     def known(self: Any) -> tuple[int, int]:
         """Both sizes, or InputError."""
         if self.tries is None or self.bits is None:
-            raise InputError(
-                "tries, bits",
-                "both numbers",
-                f"{self.tries}, {self.bits}",
-                "give them, or take .for_accuracy(alpha, beta), which chooses them",
-            )
+            advice = "give them, or take .for_accuracy(alpha, beta), which chooses them"
+            raise InputError("tries, bits", "both numbers", f"{self.tries}, {self.bits}", advice)
         return self.tries, self.bits
 
     def failure(self: Any, near: float) -> float:

@@ -182,12 +182,9 @@ def three_candidates(
 def _check(x: Array, mask: Array, bits: int) -> None:
     width = B.limbs(bits)
     if x.shape[1:] != (width,) or mask.shape != x.shape[:1] or mask.size == 0:
-        raise InputError(
-            "x",
-            f"one or more rows of {width} limbs with a truth value each, for {bits} bits",
-            f"shapes {x.shape}, {mask.shape}",
-            "encode the rows with core.bit_strings.encode(values, bits)",
-        )
+        expected = f"one or more rows of {width} limbs with a truth value each, for {bits} bits"
+        advice = "encode the rows with core.bit_strings.encode(values, bits)"
+        raise InputError("x", expected, f"shapes {x.shape}, {mask.shape}", advice)
 
 
 def _top(bits: int, size: int | None) -> Array:

@@ -97,12 +97,8 @@ class RecursiveDesign(MedianDesign):
 def check_goal(beta: float | None, slack: float | None) -> None:
     """Exactly one of a failure probability and a slack."""
     if (beta is None) == (slack is None):
-        raise InputError(
-            "beta, slack",
-            "exactly one of them",
-            f"beta={beta}, slack={slack}",
-            "give beta for a proved plan, or slack for a plan whose failure is found by simulation",
-        )
+        advice = "give beta for a proved plan, or slack for a plan whose failure is found by simulation"
+        raise InputError("beta, slack", "exactly one of them", f"beta={beta}, slack={slack}", advice)
     if beta is not None:
         checks.probability("beta", beta)
     elif slack is not None and not -5 <= checks.number("slack", slack) <= 100:

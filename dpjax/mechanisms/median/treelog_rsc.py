@@ -89,12 +89,8 @@ def lengths_of(rate: float) -> GeometricTable:
     Raises InputError below `LEAST_RATE`.
     """
     if rate < LEAST_RATE:
-        raise InputError(
-            "epsilon",
-            f"enough for slices at a rate of {LEAST_RATE:.3g}",
-            f"a rate of {rate:.3g}",
-            "use a larger epsilon, or another median",
-        )
+        advice = "use a larger epsilon, or another median"
+        raise InputError("epsilon", f"enough for slices at a rate of {LEAST_RATE:.3g}", f"a rate of {rate:.3g}", advice)
     return jax.tree.map(np.asarray, random.geometric_table(1 / rate, random.MOST_LEVELS))
 
 

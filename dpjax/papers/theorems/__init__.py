@@ -8,7 +8,6 @@ from .references import Place as Place
 from .references import cited as cited
 from .references import code as code
 from .references import places as places
-from .references import works as works
 from .table import FAULTS as FAULTS
 from .table import RULES as RULES
 from .table import STATUSES as STATUSES

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import dpjax
 from dpjax.papers.theorems.table import Item, papers
 
-_ROOT = Path(dpjax.__file__).parent
+ROOT = Path(dpjax.__file__).parent
 _KINDS = (
     "Definition|Theorem|Lemma|Claim|Corollary|Corollarie|Proposition|Observation|Algorithm|Remark|Example|Fact|"
     "Assumption|Section|Appendix|Figure"
@@ -19,8 +19,6 @@ _NUMBER = r"(?:(?:[A-Z]\.)?\d+(?:\.\d+)*|[A-Z]\b)"
 _LINK = r"(?:, and |, | and | to )"
 _LIST = re.compile(rf"\b({_KINDS})s? ({_NUMBER}(?:{_LINK}{_NUMBER})*)")
 _OTHERS = re.compile(r"\((?:[^()]*\b(?:19|20)\d\d[^()]*)\)")  # another work in parentheses
-_AUTHOR = r"[A-Z][\w'\-]+"
-_WORK = re.compile(rf"\b({_AUTHOR}(?:(?:,? and |, ){_AUTHOR})*(?: et al\.)?),? ((?:19|20)\d\d)\b")
 _END = re.compile(r";|\.(?=\s|$)")
 _NEXT = re.compile(r"\n\s*\n|\n\s*(?:Args|Returns|Privacy|Utility|Raises|Soundness|Completeness|Proof)\b[^\n]*:")
 
@@ -78,45 +76,10 @@ def _numbered(text: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def works() -> Mapping[str, tuple[Place, ...]]:
-    """The works that docstrings cite by authors and year, "Blum, Ligett, Roth 2013", and the places that cite each.
-
-    "Blum et al. 2013" is the same work.
-    """
-    by_work: dict[str, list[Place]] = {}
-    for path in sorted(_ROOT.rglob("*.py")):
-        if "Reference:" in (text := path.read_text("utf-8")):
-            for place, part in _texts(path, ast.parse(text)):
-                for work in _named(part):
-                    if place not in by_work.setdefault(work, []):
-                        by_work[work].append(place)
-    for work in [work for work in by_work if " et al. " in work]:
-        if (whole := _whole(work, by_work)) is not None:
-            by_work[whole] += [place for place in by_work.pop(work) if place not in by_work[whole]]
-    return {work: tuple(where) for work, where in sorted(by_work.items())}
-
-
-def _whole(work: str, known: Iterable[str]) -> str | None:
-    """The work whose authors and year "First et al. 2011" shortens, if one that is known begins so."""
-    first, year = work.split(" et al. ")
-    whole = [candidate for candidate in known if candidate.startswith(f"{first}, ") and candidate.endswith(f" {year}")]
-    return whole[0] if len(whole) == 1 else None
-
-
-def _named(text: str) -> list[str]:
-    """Works in a text, authors separated by commas."""
-    names = []
-    for match in _WORK.finditer(" ".join(text.split())):
-        authors = re.sub(r",? and ", ", ", match[1])
-        names.append(f"{authors} {match[2]}")
-    return [*dict.fromkeys(names)]
-
-
-@cache
 def places() -> tuple[Citation, ...]:
     """Everything that the package's docstrings cite of the papers, in the order of files and lines."""
     citations = []
-    for path in sorted(_ROOT.rglob("*.py")):
+    for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text("utf-8")
         if "Reference:" in text and any(re.search(paper.cite, " ".join(text.split())) for paper in papers().values()):
             citations += list(_of_file(path, ast.parse(text)))
@@ -140,15 +103,15 @@ def code_of(item: Item) -> tuple[Place, ...]:
 
 
 def _of_file(path: Path, tree: ast.Module) -> Iterator[Citation]:
-    for place, text in _texts(path, tree):
+    for place, text in texts(path, tree):
         yield from (Citation(*reference, place) for reference in dict.fromkeys(cited(text)))
 
 
-def _texts(path: Path, tree: ast.Module) -> Iterator[tuple[Place, str]]:
+def texts(path: Path, tree: ast.Module) -> Iterator[tuple[Place, str]]:
     """The texts behind "Reference:" of a file, with the places of their definitions."""
-    parts = path.relative_to(_ROOT.parent).with_suffix("").parts
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    file = path.relative_to(_ROOT.parent).as_posix()
+    file = path.relative_to(ROOT.parent).as_posix()
     for names, node in _definitions(tree, ()):
         for text in _reference(ast.get_docstring(node) or ""):
             yield Place(_public(module, names), file, getattr(node, "lineno", 1)), text
@@ -193,7 +156,7 @@ def _definer(module: str, name: str) -> tuple[str, str]:
 @cache
 def _exports(package: str) -> Mapping[str, tuple[str, str]]:
     """The names that a package takes from its modules: (module, name) of each; none of a module."""
-    file = _ROOT.parent.joinpath(*package.split("."), "__init__.py")
+    file = ROOT.parent.joinpath(*package.split("."), "__init__.py")
     exports: dict[str, tuple[str, str]] = {}
     for node in ast.walk(ast.parse(file.read_text("utf-8"))) if file.exists() else ():
         if isinstance(node, ast.ImportFrom) and node.module and (node.level == 1 or node.module.startswith("dpjax.")):

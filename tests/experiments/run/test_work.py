@@ -18,7 +18,6 @@ from dpjax.experiments.run.items import Item, first_items, following
 from dpjax.experiments.run.run import prepare, run
 from dpjax.experiments.run.work import DONE, FAILED, LEFT, Rules, Worker, work
 from dpjax.experiments.store.records import Records, shard_of
-from dpjax.experiments.store.repair import repair
 from dpjax.experiments.store.standing import standing
 from dpjax.experiments.store.store import Store
 from tests.experiments import fast
@@ -304,7 +303,7 @@ def test_workers_compute_again_what_was_repaired(tmp_path, machine):
     assert opened(root, machine, study).take(item)[0] == FAILED
     assert [one["item"] for one in Records(root).failures()] == [str(item)]
     worker = opened(root, machine, study)
-    repair(worker.cells.store, worker.records)
+    worker.records.repair(worker.cells.store)
     assert standing(root).left == 1 and worker.records.failures() == []
     assert done_by(worker, first_items(study)) and contents(root) == whole
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from papers.hypothesis_counts import judged
 
 from dpjax.baselines import ERM
 from dpjax.concepts import ConvexPolygons, Domain, Hypothesis, Plane, Thresholds, tree_generators
@@ -27,7 +28,6 @@ from dpjax.experiments.sweep.hard_tasks import (
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import ImproperVC1
-from dpjax.papers.hypothesis_counts import judged
 from dpjax.theory.set_cover import rounds_for
 from scripts.vc1_height import NAMES, planned_rows, subsampled_rows
 

@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 
+from benchmarks.equations import equations
 from dpjax.core import keys
-from dpjax.experiments.identity.equations import equations
 from dpjax.laws import Categorical
 
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import jax
 import numpy as np
+from papers.crossing import Crossing, slow
+from papers.traced import Leaky
 
 from dpjax.attacks import BonehShaw, CoalitionAttack, Report, Tardos, demonstrate
 from dpjax.attacks.codes.base import Code
-from dpjax.attacks.crossing import Crossing, slow
 from dpjax.attacks.rates import Rate
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.evidence.traced import Leaky
 from dpjax.experiments.statistics.bands import Exponent, fit_exponent
 from dpjax.learners import KLN, GenericLearner, Independent, PointLearner
 from dpjax.learners.columns import for_concepts

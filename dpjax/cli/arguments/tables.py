@@ -1,4 +1,4 @@
-"""Flags of `dpjax learn`. Imports no JAX."""
+"""Flags of commands for a person's own table, code and names. Imports no JAX."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import tyro
 
-from dpjax.cli.arguments.base import TableFlags
+from dpjax.cli.arguments.base import Command, GoalFlags, TableFlags
 from dpjax.cli.arguments.numbers import Real, Whole
 
 
 @dataclass
-class LearnCommand(TableFlags):
+class LearnCommand(GoalFlags, TableFlags):
     """Learn privately from your own table, and compare with non-private learning.
 
     One feature with k targets, or k features with one target, each a concept; a class over a cube (--concepts Stumps,
@@ -67,14 +67,6 @@ class LearnCommand(TableFlags):
     "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by default what the learner is for, else Thresholds."""
     learner: str = "KLN"
     """A learner of `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""
-    epsilon: Real = 1.0
-    """Privacy parameter epsilon."""
-    delta: Real = 1e-6
-    """Privacy parameter delta."""
-    alpha: Real = 0.1
-    """Accuracy alpha of the plan."""
-    beta: Real = 0.1
-    """Failure probability beta of the plan."""
     trials: Whole | None = None
     """Random splits; by default 1000, and 20 for a shape."""
     test_share: Real = 0.3
@@ -85,3 +77,77 @@ class LearnCommand(TableFlags):
     """Folder for learned.json, which `dpjax predict` applies and which the guarantee covers; errors.json, the whole
     answer, not private; and for a shape a picture with the rows and the region's corners (needs the extra dpjax[geo]).
     Nothing is written without it."""
+
+
+@dataclass
+class PredictCommand(TableFlags):
+    """Apply the result of `dpjax learn --out` to another table: a column of 0 and 1 for each concept.
+
+    Reads the same features and places them on the same public grid. Values outside the bounds count as the nearest
+    bound; their number is printed.
+
+    Example: dpjax predict results/learned.json new.csv --out predictions.csv
+    """
+
+    compiles: ClassVar[bool] = True
+    learned: tyro.conf.Positional[Path]
+    """The file learned.json."""
+    table: tyro.conf.Positional[Path]
+    """A CSV file with a header that has the features' columns; other columns are ignored."""
+    drop_missing: bool = False
+    """Leave the prediction empty for rows with missing or infinite features, which are otherwise refused."""
+    out: Path | None = None
+    """The CSV file of predictions, with one line per row of the table, never one that is read; by default they are
+    printed."""
+
+
+@dataclass
+class NewCommand(Command):
+    """Create a learner, class or mechanism of your own from a working template: NAME.py and test_NAME.py.
+
+    Prints the commands that check, measure and audit it.
+
+    Example: dpjax new class intervals
+    Example: dpjax new learner mine --out research
+    """
+
+    kind: tyro.conf.Positional[str]
+    """learner, class or mechanism."""
+    name: tyro.conf.Positional[str]
+    """Name of the module: NAME.py."""
+    out: Path = Path(".")
+    """Output folder."""
+
+
+@dataclass
+class CheckCommand(Command):
+    """Check a learner, concept class, law or mechanism of your own against dpjax's conformance suite.
+
+    Prints a table of checks: members, equality by value, plans, keys, padding and batches, databases of all sizes,
+    privacy, success at its sample size, and reproducible identity of results. The exit status is 0 if all passed, 1 if
+    one failed, 2 if the object cannot be checked or its code raises.
+
+    Example: dpjax check my_module:MyLearner --concepts "Thresholds(64)"
+    Example: dpjax check "my_module:MyClass(64)" --quick
+    """
+
+    compiles: ClassVar[bool] = True
+    object: tyro.conf.Positional[str]
+    """module:object, "module:Class(arguments)", a factory, or a name in dpjax such as "KLN(Points(64))"."""
+    concepts: str | None = None
+    """The class for a learner given as module:Learner: "Thresholds(64)" or "my_module:MyClass(64)"."""
+    k: Whole | None = None
+    """Number of concepts that the learner learns at once; by default its field k, else 1."""
+    small: str | None = None
+    """The same learner over two to four elements, for the exact audit; by default derived if possible."""
+    distribution: str | None = None
+    """Distribution of examples for errors and success, as in `dpjax curve`; by default a few elements of equal mass."""
+    quick: bool = False
+    """Fewer budgets and trials."""
+    seconds: Real = 20.0
+    """Approximate time in seconds of each measured check (success, privacy by trials)."""
+
+
+@dataclass
+class ListCommand(Command):
+    """List the names that a study can use: learners with their guarantees, classes, distributions, mechanisms."""
