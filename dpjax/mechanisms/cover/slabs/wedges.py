@@ -47,6 +47,7 @@ class SlabWedges(Planar):
     pieces: Planar | None = None
     bits: int | None = None
     sizes: Sizes = _USUAL
+    floored: ClassVar[bool] = True
     edges: ClassVar[int] = 4
     """The cuts of a wedge, see `Planar`: from a on, up to b, above the lower line and below the upper one."""
 
