@@ -1,7 +1,7 @@
 """Learning a union of polygons by a private set cover of its inside."""
 
 from dataclasses import dataclass, fields, replace
-from math import ceil, comb, inf
+from math import ceil, comb, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,8 +27,8 @@ _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR = 40
-"""The nats of measured plans, see `Saturating`: pieces that help have a probability of about exp(-35) or more, without
-normalization; with more nats, a draw takes longer on rows that no union fits (docs/gallery/unions.md)."""
+"""Measured plans have so many nats, see `Saturating`, or half of ln F: at d = 1023 pieces that help have a weight of
+exp(-35) or more, and with more nats a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
@@ -55,7 +55,7 @@ class UnionLearner(CoveringPlane):
     **The default family has no sample size.** Its lines are finitely many, so an edge of a target is off by up to one
     strip and one direction: where all rows lie next to the edge, half of them may be wrong however many there are. With
     `mechanisms.cover.SlabWedges` as ``family`` the theorem of the paper holds for every distribution; a selection takes
-    far longer, and on rows that no union fits it may not end in hours.
+    30 times as long or more. Plans then have a floor of the score, which bounds the expected time for every sample.
 
     Args:
       rounds, noisy: see `Covering`.
@@ -177,7 +177,7 @@ class UnionLearner(CoveringPlane):
         numbers = (float(number) for number in (plan.coefficient, accuracy.beta, plan.scale, plan.offset))
         nats = theory.nats_for(self.functions.size, k, rounds, *numbers)
         if rows is not None and rows < self._least(privacy, accuracy):
-            nats = min(nats, _FLOOR)
+            nats = min(nats, max(_FLOOR, ceil(log(self.functions.size) / 2)))
         return replace(plan, score=Saturating(k, nats))
 
     def _least(self, privacy: Privacy, accuracy: Accuracy) -> float:

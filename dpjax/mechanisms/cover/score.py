@@ -144,7 +144,7 @@ class Saturating(Scoring):
     """q = min{T - b / k, -O}: at most 0 for a function that hits all that one of k members must hit, and no other row.
 
     nats: None, or a whole number for weights exp(coefficient q) + exp(-nats) in place of exp(coefficient q), with the
-      same guarantee. Rejection sampling then accepts with probability exp(-nats) / 2 or more, whatever the rows are.
+      same guarantee: docs/proofs/set-cover-game.md#a-floor. It bounds the time of draws by rejection for all rows.
 
     The theorem of `theory.set_cover` is about this score.
     """

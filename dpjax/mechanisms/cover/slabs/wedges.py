@@ -121,7 +121,8 @@ class SlabWedges(Planar):
     def select(self, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
         """See `Family.select`: the exponential mechanism, exactly, for the score `Score` itself.
 
-        It ends when a trial is accepted, which takes longer for rows that few wedges fit.
+        It ends when a trial is accepted, which takes longer for rows that few wedges fit, and without
+        `Saturating.nats` possibly without end: docs/proofs/slab-wedges.md#how-long-a-draw-takes.
 
         Returns: cuts, each leaf with a leading axis of 4.
         """
