@@ -110,7 +110,8 @@ class Covering(Learner, ABC):
         """`theory.set_cover.realizable` with the numbers of a plan."""
         (functions, missed), alpha, beta = self.cost, float(accuracy.alpha), float(accuracy.beta)
         coefficient, scale, offset = float(plan.coefficient), float(plan.scale), float(plan.offset)
-        return theory.realizable(functions, plan.k, plan.rounds, coefficient, alpha, beta, scale, offset, missed)
+        numbers = coefficient, alpha, beta, scale, offset, missed
+        return theory.realizable(functions, plan.k, plan.rounds, *numbers, plan.scoring.nats)
 
     def related(self, pairs: Pairs, rows: int) -> Pairs:
         """Pairs that differ in the last of ``rows`` rows; under ADD_OR_REMOVE_ONE that row is removed instead."""

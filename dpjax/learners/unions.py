@@ -1,7 +1,7 @@
 """Learning a union of polygons by a private set cover of its inside."""
 
-from dataclasses import dataclass, fields
-from math import ceil, comb
+from dataclasses import dataclass, fields, replace
+from math import ceil, comb, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
+from dpjax.mechanisms.cover.score import Saturating
 from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.theory import set_cover as theory
@@ -25,6 +26,9 @@ _DIRECTIONS, _BINS = 8, 16
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
 _LARGEST_SIZE = 1e30  # of epsilon n
+_FLOOR = 40
+"""Measured plans have so many nats, see `Saturating`, or half of ln F: at d = 1023 pieces that help have a weight of
+exp(-35) or more, and with more nats a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
@@ -51,7 +55,7 @@ class UnionLearner(CoveringPlane):
     **The default family has no sample size.** Its lines are finitely many, so an edge of a target is off by up to one
     strip and one direction: where all rows lie next to the edge, half of them may be wrong however many there are. With
     `mechanisms.cover.SlabWedges` as ``family`` the theorem of the paper holds for every distribution; a selection takes
-    far longer, and on rows that no union fits it may not end in hours.
+    30 times as long or more. Plans then have a floor of the score, which bounds the expected time for every sample.
 
     Args:
       rounds, noisy: see `Covering`.
@@ -129,7 +133,7 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        cover = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
+        cover = self._cover(privacy, accuracy, rounds, k, rows)
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(cover.coefficient) * rows  # of the whole square, in nats
@@ -155,8 +159,7 @@ class UnionLearner(CoveringPlane):
             advice = f"leave it out for the theorem, or use a class of {self.members} pieces"
             raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
-        plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
-        rows = self.theorem(plan, accuracy)
+        rows = self.theorem(self._cover(privacy, accuracy, rounds, k), accuracy)
         if self.rounds is not None:
             return rows
         least = rows_of_rounds(rounds, float(privacy.epsilon))
@@ -165,6 +168,23 @@ class UnionLearner(CoveringPlane):
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
             )
         return max(rows, least)
+
+    def _cover(self, privacy: Privacy, accuracy: Accuracy, rounds: int, k: int, rows: int | None = None) -> CoverPlan:
+        """With a floor of the score for a family that needs one: the theorem's from its number of rows on."""
+        plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
+        if not self.functions.floored:
+            return plan
+        numbers = (float(number) for number in (plan.coefficient, accuracy.beta, plan.scale, plan.offset))
+        nats = theory.nats_for(self.functions.size, k, rounds, *numbers)
+        if rows is not None and rows < self._least(privacy, accuracy):
+            nats = min(nats, max(_FLOOR, ceil(log(self.functions.size) / 2)))
+        return replace(plan, score=Saturating(k, nats))
+
+    def _least(self, privacy: Privacy, accuracy: Accuracy) -> float:
+        try:
+            return self._sample_size(privacy, accuracy)
+        except NoTheoremError:
+            return inf
 
     def _of_theorem(self, accuracy: Accuracy) -> tuple[int, int]:
         rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds

@@ -13,6 +13,7 @@ _TIMES, _EXPONENTS = np.linspace(0.5, 3.0, 26), np.geomspace(2.0**-10, 8.0, 27)
 _PARTS = 0.1, 0.5, 0.9
 """The grid of `realizable`: t as multiples of the coefficient and as they are, and parts of beta."""
 _LEAST = 1e-300  # of beta
+_OF_FLOOR = 0.01  # the part of beta for the nats of a score
 
 
 def rounds_for(k: int, alpha: float) -> int:
@@ -68,6 +69,7 @@ def realizable(
     scale: float = 0.0,
     offset: float = 0.0,
     missed: float = 0.0,
+    nats: float | None = None,
 ) -> int:
     """Rows n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover; every larger n is enough, too.
 
@@ -78,7 +80,9 @@ def realizable(
 
     Args:
       functions: mu(H) / mu(G_i) for each of k sets of good functions, as in `sample_errors`.
-      missed: the mass, at most, of targets that none of the k sets hits as a whole. Others: `sample_errors`.
+      missed: the mass, at most, of targets that none of the k sets hits as a whole.
+      nats: of the score, see `mechanisms.cover.score.Saturating`; `nats_for` or more, and ``missed`` is 0. Others:
+        `sample_errors`.
 
     NoTheoremError if the rounds are too few for alpha at any n.
     Reference: Kaplan, Mansour, Matias, Stemmer 2019, Theorem 3.2; the proof and the constants are our own.
@@ -97,6 +101,11 @@ def realizable(
     of_noise, of_missed = (beta / 2 if scale else 0.0), (beta / 20 if missed else 0.0)
     left = beta - of_noise - of_missed
     above, below = _noise(rounds, of_noise, scale, offset) if scale else (0.0, 0.0)
+    if nats is not None:
+        least = nats_for(functions, k, rounds, coefficient, beta, scale, offset)
+        if missed or nats < least:
+            raise NoTheoremError("nats", f"{least} or more, and missed = 0", f"{nats}, {missed:g}", "use None")
+        left -= _OF_FLOOR * beta
     gains_most = log(alpha / share) + log1p(-share) - log1p(-alpha) if share else 0.0  # the best t, whatever it costs
     more = gains_most * _TIMES if 0 < gains_most < coefficient else ()
     parts = []
@@ -118,6 +127,17 @@ def realizable(
         return n * (gain - (rate * _most(missed, n, of_missed) if rate else 0.0)) >= needed
 
     return fewest_rows(range(len(parts)), enough)[0]
+
+
+def nats_for(
+    functions: float, k: int, rounds: int, coefficient: float, beta: float, scale: float = 0.0, offset: float = 0.0
+) -> int:
+    """Fewest whole nats with which no round draws by the added exp(-nats), up to a probability of beta / 100.
+
+    A good set has mass 1 / functions and weights of exp(-coefficient max(0, u_j) / k) or more. Arguments: `realizable`.
+    """
+    above = _noise(rounds, beta / 2, scale, offset)[0] if scale else 0.0
+    return ceil(log(functions) + log(rounds / (_OF_FLOOR * beta)) + coefficient * above / k)
 
 
 def _check(functions: float, k: int, rounds: int, coefficient: float, scale: float) -> None:

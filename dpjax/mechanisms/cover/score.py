@@ -48,6 +48,15 @@ class Score:
         with jax.enable_x64(True):
             return replace(self, coefficient=jnp.minimum(self.coefficient, most))
 
+    @property
+    def log_least(self) -> Array | float:
+        """The log of what is added to every exp(coefficient q), ``float64[]``."""
+        return -jnp.inf
+
+    def moved(self, share: Array) -> "Score":
+        """With another share: the same law, if min(T - share, -O) is T - share for all functions, or -O for all."""
+        return replace(self, share=share)
+
     def quality(self, hit: Array, wrong: Array) -> Array:
         """q <= 0, ``float64[...]``, from counts of targets and of others; 64-bit types enabled."""
         return jnp.minimum(hit.astype(jnp.float64) - self.share, -wrong.astype(jnp.float64))
@@ -55,6 +64,33 @@ class Score:
     def log_weight(self, hit: Array, wrong: Array) -> Array:
         """Coefficient times q."""
         return self.coefficient * self.quality(hit, wrong)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Floored(Score):
+    """The score whose weight is exp(coefficient q) + exp(least), q = min(T - share, -O); least: ``float64[]``.
+
+    It changes by at most as much as q, in the same direction: docs/proofs/set-cover-game.md#a-floor.
+    """
+
+    least: Array
+
+    @property
+    def log_least(self) -> Array:
+        """See `Score`."""
+        return self.least
+
+    def moved(self, share: Array) -> Score:
+        """See `Score`."""
+        more = self.coefficient * jnp.maximum(self.share - share, 0.0)
+        return replace(self, share=share, least=self.least + more)
+
+    def quality(self, hit: Array, wrong: Array) -> Array:
+        """log(exp(coefficient q) + exp(least)) / coefficient, or q for the coefficient 0: the law is uniform then."""
+        q, some = super().quality(hit, wrong), self.coefficient > 0
+        known = jnp.where(some, self.coefficient, 1.0)
+        return jnp.where(some, jnp.logaddexp(known * q, self.least) / known, q)
 
 
 @register_dataclass
@@ -93,6 +129,11 @@ class Scoring(Base):
         """How far two runs' scores differ, with exact counts."""
 
     @member
+    def nats(self) -> int | None:
+        """See `Saturating`."""
+        return None
+
+    @member
     def lam(self) -> float:
         """The number of targets that are worth one other row, for pairs of neighbors that stress the guarantee."""
         return 1.0
@@ -102,18 +143,27 @@ class Scoring(Base):
 class Saturating(Scoring):
     """q = min{T - b / k, -O}: at most 0 for a function that hits all that one of k members must hit, and no other row.
 
+    nats: None, or a whole number for weights exp(coefficient q) + exp(-nats) in place of exp(coefficient q), with the
+      same guarantee: docs/proofs/set-cover-game.md#a-floor. It bounds the time of draws by rejection for all rows.
+
     The theorem of `theory.set_cover` is about this score.
     """
 
     k: int
+    nats: int | None = None
     counts: ClassVar[bool] = True
 
     def __post_init__(self):
         checks.integer("k", self.k, 1)
+        checks.whole_or_none("nats", self.nats, 1)
 
     def of(self, budget: Array, coefficient: Array) -> Score:
-        """See `Score`."""
-        return Score.of(budget, self.k, coefficient)
+        """See `Score` and `Floored`."""
+        plain = Score.of(budget, self.k, coefficient)
+        if self.nats is None:
+            return plain
+        with jax.enable_x64(True):
+            return Floored(plain.coefficient, plain.share, jnp.float64(-self.nats))
 
     @property
     def effect(self) -> Effect:

@@ -1,6 +1,7 @@
 """The score of a set cover: its values, and that its moves are those that accounting was proved for."""
 
 import itertools
+from dataclasses import dataclass
 from fractions import Fraction
 
 import jax
@@ -8,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.accounting.cover.calibration import calibrate_set_cover
 from dpjax.accounting.cover.effects import Minimum
 from dpjax.accounting.cover.states import Row, score_range
-from dpjax.core.types import Neighboring
-from dpjax.mechanisms.cover import Gain, Saturating, Score
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.mechanisms.cover import Gain, Saturating, Score, cover_plan
 
 
 def moves_of(k):
@@ -34,6 +36,49 @@ def test_values():
         found = score.log_weight(jnp.asarray([0, 3, 5], jnp.int32), jnp.asarray([0, 1, 4], jnp.int32))
     np.testing.assert_array_equal(found, 0.5 * np.array([-3.5, -1, -4]))
     assert found.dtype == jnp.float64
+
+
+def test_a_floor_moves_less_and_in_the_same_direction():
+    """All pairs of small counts: the weight is a sum, and a change of q changes the score by as much or less."""
+    hit, wrong = (jnp.asarray(part.reshape(-1), jnp.int32) for part in np.indices((9, 9)))
+    with jax.enable_x64(True):
+        for coefficient, nats in [(0.3, 1), (2.0, 3), (64.0, 40), (1e-9, 88)]:
+            plain = Saturating(2).of(7.0, coefficient)
+            floored = Saturating(2, nats).of(7.0, coefficient)
+            q, with_floor = (np.asarray(score.quality(hit, wrong)) for score in (plain, floored))
+            wanted = np.logaddexp(float(plain.coefficient) * q, -nats)
+            np.testing.assert_allclose(floored.log_weight(hit, wrong), wanted, rtol=1e-12)
+            change, moved = (part[:, None] - part for part in (q, with_floor))
+            slack = 1e-14 / float(plain.coefficient)
+            assert ((moved * np.sign(change) >= -slack) & (np.abs(moved) <= np.abs(change) + slack)).all()
+        np.testing.assert_array_equal(Saturating(2, 5).of(7.0, 0.0).log_weight(hit, wrong), np.zeros(81))
+
+
+@dataclass(frozen=True)
+class WithZero(Minimum):
+    """An adversary who may also leave a score as it is, which a floor can do."""
+
+    def interval(self, alive, hit, cells):
+        """See `Minimum`."""
+        low, high = super().interval(alive, hit, cells)
+        return min(low, 0), max(high, 0)
+
+    def counted(self):
+        """See `Minimum`."""
+        return self if self.k is None else WithZero(None)
+
+
+@pytest.mark.parametrize("variant", ["noise_free", "noisy"])
+@pytest.mark.parametrize("neighboring", list(Neighboring))
+def test_a_floor_costs_no_privacy(variant, neighboring):
+    for epsilon, delta, rounds, k in [(1.0, 1e-6, 3, 2), (1.0, 0.0, 2, 3)]:
+        budget = epsilon, delta, rounds
+        plain, floored = (calibrate_set_cover(*budget, kind(k), neighboring, variant) for kind in (Minimum, WithZero))
+        assert floored.coefficient == plain.coefficient
+    plans = [
+        cover_plan(Privacy(1.0, 1e-6), 4, 2, neighboring, variant, score=Saturating(2, nats)) for nats in (None, 9)
+    ]
+    assert plans[0].coefficient == plans[1].coefficient
 
 
 @pytest.mark.parametrize(

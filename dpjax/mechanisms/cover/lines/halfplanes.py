@@ -51,6 +51,11 @@ class Planar(Family):
         ``complete`` is about the pieces of such unions. triangles: at least their corners, less two for each."""
         return triangles
 
+    @member
+    def floored(self) -> bool:
+        """Whether a draw may take very long unless the score has `score.Saturating.nats`."""
+        return False
+
     def log_total(self, x: Any, target: Array, other: Array, score: Score) -> Array:
         """The log of the integral of exp(coefficient q) under the measure of total mass 1, ``float64[]``. Optional: a
         family with it can stand beside slab wedges."""

@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core.integers import clip, constant, integers, minimum, stack, where, widened, words_of
+from dpjax.core.integers import clip, constant, integers, minimum, stack, where, widened
 from dpjax.mechanisms.cover.lines.cuts import affine
 from dpjax.mechanisms.cover.lines.envelope import slackened
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
@@ -34,7 +34,8 @@ ABOVE = np.array([[True, False, True], [False, True, False]])
 """Whether a lower line, and an upper line, of each kind keeps the values from t on."""
 MEASURE: Any = Kinematic(margin=0.0)
 _FRACTION = 30
-_DEVIATIONS = 3  # rows of a box are within so many mean deviations of their mean, when sides are compared
+_DEVIATIONS = 3  # rows are together if they move more than so many mean deviations from their mean
+_SHARE = 0.25  # of the side of t, which rows that are together may move before s is split
 
 
 @register_dataclass
@@ -122,7 +123,8 @@ class _Sides:
     inside: Array
     outside: Array
     distance: Array  # float64[m], of each row from the pivot, as a part of d
-    place: Any  # integers[m], the t that passes through the row in the middle of the slopes, less the lowest t
+    least: Any  # integers[m], the sheared t that pass through the row are from here
+    most: Any  # to here
 
 
 def _sides(grid: Grid, instance: Instance, node: Nodes, line: int, box: Boxes) -> _Sides:
@@ -136,9 +138,8 @@ def _sides(grid: Grid, instance: Instance, node: Nodes, line: int, box: Boxes) -
     most = affine(offset, across, where(after, first[None], -last[None])[None])
     least = affine(offset, across, where(after, last[None], -first[None])[None])
     over, under = least >= high - 1, most < low
-    middle = clip(least + ((most - least) >> 1), low, high - 1) - low
     distance = away.astype(jnp.float64) * (1.0 / grid.d)
-    return _Sides(jnp.where(above, over, under), jnp.where(above, under, over), distance, middle)
+    return _Sides(jnp.where(above, over, under), jnp.where(above, under, over), distance, least, most)
 
 
 def _between(grid: Grid, instance: Instance, box: Boxes) -> tuple[tuple[_Sides, _Sides], Array]:
@@ -170,7 +171,8 @@ def root_logs(grid: Grid, instance: Instance, roots: Boxes) -> Array:
     x = rows.points[:1]
     within = (nodes.first[:, None] <= x) & (x <= nodes.last[:, None]) & rows.target[None]
     best = jnp.minimum(jnp.sum(within, axis=1, dtype=jnp.int32).astype(jnp.float64) - score.share, 0.0)
-    log = (nodes.log_pairs() + score.coefficient * best)[roots.node] + jax.vmap(lambda box: log_peak(grid, box))(roots)
+    each = jnp.logaddexp(score.coefficient * best, score.log_least)
+    log = (nodes.log_pairs() + each)[roots.node] + jax.vmap(lambda box: log_peak(grid, box))(roots)
     return upper_bound(instance, log)
 
 
@@ -208,8 +210,9 @@ def _meets(grid: Grid, instance: Instance, box: Boxes) -> Array:
 def _split(grid: Grid, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> tuple[Array, Any]:
     """The line that leaves more rows undecided is split: across s if they move more with s than they are apart in t.
 
-    t is split at the mean of the undecided rows, s in the middle. Numbers are sums of integers, so that padding changes
-    no bit.
+    s is split in the middle, t just above the row that is next to the mean. Rows that are together, on one line or at
+    one point, are set apart from the t without them first: t is split at their ends. Numbers are sums of integers, so
+    that padding changes no bit.
     """
     unit, splits = 2.0**_FRACTION, []
     for line, side in enumerate(sides):
@@ -218,31 +221,40 @@ def _split(grid: Grid, box: Boxes, sides: tuple[_Sides, _Sides], may: Array) -> 
         some = jnp.maximum(count, 1)
 
         def mean(parts: Array, unsure: Array = unsure, some: Array = some) -> Array:
-            return jnp.sum(jnp.where(unsure, (parts * unit).astype(jnp.int64), 0)) // some
+            units = jnp.sum(jnp.where(unsure, (parts * unit).astype(jnp.int64), 0)) // some
+            return units.astype(jnp.float64) / unit
 
-        extent = box.high[line] - box.low[line]
-        wide, high = (extent[i].astype(jnp.float64) for i in range(2))
-        place = side.place.astype(jnp.float64) / high
-        center = mean(place)
-        apart = mean(jnp.abs(place - center.astype(jnp.float64) / unit)).astype(jnp.float64) / unit
-        moved = mean(side.distance).astype(jnp.float64) / unit * float(grid.d) * wide
-        along = (moved > jnp.minimum(1.0, _DEVIATIONS * apart) * high) & (wide > 1)
-        by_slope = along | (high < 2)
-        part = jnp.where(by_slope | (count == 0), jnp.int64(1 << (_FRACTION - 1)), center)
-        low, size = (where(by_slope, side_[0], side_[1]) for side_ in (box.low[line], extent))
-        middle = clip(low + _part(size, part), low + 1, low + size - 1)
-        splits.append((count, 2 * line + jnp.where(by_slope, 0, 1).astype(jnp.int32), middle, jnp.all(extent == 1)))
+        first, last = box.low[line], box.high[line]
+        half = _mean(first, last)
+        wide, high = ((last - first)[i].astype(jnp.float64) for i in range(2))
+        through = _mean(side.least, side.most)
+        place = (clip(through, first[1], last[1] - 1) - first[1]).astype(jnp.float64) / high
+        from_center = jnp.abs(place - mean(place))
+        apart, moved = mean(from_center), mean(side.distance) * float(grid.d) * wide / high
+        together = moved > _DEVIATIONS * apart
+        by_slope = ((moved > jnp.where(together, _SHARE, 1.0)) & (wide > 1)) | (high < 2)
+        row = largest(jnp.where(unsure, -from_center, -2.0))
+        every = stack([side.least, through, side.most])
+        least, center, most = (jax.tree.map(lambda part, row=row, i=i: part[i, row], every) + 1 for i in range(3))
+        t = where(together, where(most < last[1], most, least), center)
+        t = where((count > 0) & (first[1] < t) & (t < last[1]), t, half[1])
+        axis = 2 * line + jnp.where(by_slope, 0, 1).astype(jnp.int32)
+        splits.append((count, axis, where(by_slope, half[0], t), jnp.all(last - first == 1)))
     (of_lower, lower_axis, lower_middle, alone), (of_upper, upper_axis, upper_middle, _) = splits
     upper = (of_upper > of_lower) | alone
     return jnp.where(upper, upper_axis, lower_axis), where(upper, upper_middle, lower_middle)
 
 
-def _part(size: Any, part: Array) -> Any:
-    """size part / 2**30, rounded down, for 0 <= part <= 2**30."""
-    above = size >> _FRACTION
-    rest = size - (above << _FRACTION)
-    unsigned = _unsigned(part.astype(jnp.uint64), words_of(size))
-    return above * unsigned + ((rest * unsigned) >> _FRACTION)
+def largest(values: Array) -> Array:
+    """The place of the first of the largest numbers along the first axis, ``int32``.
+
+    `jax.lax.argmax` of float64 cannot be lowered where 64-bit types are not the default; that of truth values can.
+    """
+    return jax.lax.argmax(values == jnp.max(values, axis=0, keepdims=True), 0, jnp.int32)
+
+
+def _mean(low: Any, high: Any) -> Any:
+    return low + ((high - low) >> 1)
 
 
 def _unsigned(values: Array, words: int) -> Array:

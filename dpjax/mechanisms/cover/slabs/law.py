@@ -14,7 +14,7 @@ from dpjax.core.draws import drawn
 from dpjax.core.integers import integers
 from dpjax.laws.base import Law, Support
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
-from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.cover.score import Floored, Score
 from dpjax.mechanisms.cover.slabs.boxes import HIGHEST, LOWEST, MEASURE
 from dpjax.mechanisms.cover.slabs.selection import of_parts, select_wedge
 
@@ -39,9 +39,11 @@ class WedgeLaw(Law):
     family: Any = field(metadata={"static": True})
 
     def __post_init__(self):
-        if isinstance(self.score, Score) and type(self.score) is not Score:
+        if isinstance(self.score, Score) and type(self.score) not in (Score, Floored):
             name = type(self.score).__name__
-            raise InputError("score", "Score, whose sums over slabs are known", name, "use the plan's own, Saturating")
+            raise InputError(
+                "score", "Score or Floored, whose sums over slabs are known", name, "use the plan's own, Saturating"
+            )
 
     @drawn
     def sample(self, key: Array) -> Cut:

@@ -44,7 +44,7 @@ class Nodes:
             leaf = ~((count > 0) & (first < last) & may_split)
             middle = jnp.clip(x[place], first, jnp.maximum(last, first + 1) - 1)
             height = jnp.sort(jnp.where(within, y, ~jnp.uint64(0)))[count // 2]
-            center = jnp.where(leaf, first + (last - first) // 2, middle)
+            center = jnp.where(count > 0, x[place], first + (last - first) // 2)
             pivot = jnp.stack([center, jnp.where(count > 0, height, jnp.uint64(d // 2))])
             return Nodes(first, middle, last, leaf, exists, pivot)
 
@@ -92,8 +92,8 @@ class Spans:
     def of(rows: Ordered, node: Nodes) -> "Spans":
         """The spans of a node."""
         low, high, is_low, is_high = rows.gaps()
-        most_a = jnp.where(node.leaf, node.last, node.middle)
-        least_b = jnp.where(node.leaf, node.first, node.middle + 1)
+        whole = Spans.whole(node)
+        most_a, least_b = whole.last_a, whole.first_b
         place = jnp.arange(low.shape[0], dtype=jnp.int32)
         open_ = node.exists & (place <= rows.real) & ~(is_low & is_high & (low == high))  # the ends differ
         first_a = jnp.where(is_low & (low >= node.first), low + 1, node.first)
@@ -103,6 +103,15 @@ class Spans:
         last_b = jnp.where(is_high, jnp.minimum(high - 1, node.last), node.last)
         some_b = open_ & ~(is_low & (low > node.last)) & ~(is_high & (high <= least_b))
         return Spans(first_a, last_a, first_b, last_b, some_a, some_b, some_a & some_b & (first_a <= last_b))
+
+    @staticmethod
+    def whole(node: Nodes) -> "Spans":
+        """All a and b of a node, as if in one gap."""
+        last_a, first_b = (
+            jnp.where(node.leaf, node.last, node.middle),
+            jnp.where(node.leaf, node.first, node.middle + 1),
+        )
+        return Spans(node.first, last_a, first_b, node.last, node.exists, node.exists, node.exists)
 
     def pairs(self, leaf: Array) -> Array:
         """The number of pairs a <= b in each gap, ``float64[m]``."""
@@ -116,13 +125,15 @@ class Spans:
 class Widths:
     """What the sums over the pairs of a node need: numbers of a and of b in each gap, ``float64[m]``.
 
-    same: ``float64[]``, the number of pairs in one gap. after, before: ``int32[m]``, the first gap with some a from
-    this one on (m or more if there is none), and the last one before it (-1 if there is none).
+    same, every: ``float64[]``, the number of pairs in one gap, and the log of that of all pairs. after, before:
+    ``int32[m]``, the first gap with some a from this one on (m or more if there is none), and the last one before it
+    (-1 if there is none).
     """
 
     a: Array
     b: Array
     same: Array
+    every: Array
     after: Array
     before: Array
 
@@ -139,7 +150,7 @@ class Widths:
         after = jax.lax.cummin(jnp.where(spans.some_a, place, jnp.int32(count)), reverse=True)
         reached = jax.lax.cummax(jnp.where(spans.some_a, place, jnp.int32(-1)))
         before = jnp.concatenate([jnp.full(1, -1, jnp.int32), reached[:-1]])
-        return Widths(a, b, top * unit_sum(pairs / top), after, before)
+        return Widths(a, b, top * unit_sum(pairs / top), node.log_pairs(), after, before)
 
 
 def _length(first: Array, last: Array) -> Array:

@@ -27,6 +27,7 @@ from dpjax.mechanisms.cover.triangles.corners import unit_sum
 class Sums(NamedTuple):
     """Weights by the gap j of b, divided by exp(coefficient top), ``float64[m]``, and of slabs without rows.
 
+    least: ``float64[]``, the log of what `Score.log_least` adds for all pairs, not divided.
     start: ``int32[m]``, the first gap whose a are near. p, o: ``int32[m]``, targets and others before each gap.
     """
 
@@ -34,6 +35,7 @@ class Sums(NamedTuple):
     far: Array
     same: Array
     top: Array
+    least: Array
     start: Array
     p: Array
     o: Array
@@ -44,13 +46,13 @@ class Sums(NamedTuple):
         most = jnp.maximum(jnp.max(parts), self.same)
         unit = jnp.where(most > 0, most, 1.0)
         total = unit_sum(parts / unit) + self.same / unit
-        return jnp.where(most > 0, coefficient * self.top + jnp.log(unit) + jnp.log(total), -jnp.inf)
+        log = jnp.where(most > 0, coefficient * self.top + jnp.log(unit) + jnp.log(total), -jnp.inf)
+        return jnp.logaddexp(log, self.least)
 
 
 def reachable(score: Score, rows: Ordered) -> Score:
     """The score with a share in [0, n + 1], for n rows that count: another one has the same law, q plus a constant."""
-    most = rows.real.astype(jnp.float64) + 1.0
-    return Score(score.coefficient, jnp.clip(score.share, 0.0, most))
+    return score.moved(jnp.clip(score.share, 0.0, rows.real.astype(jnp.float64) + 1.0))
 
 
 def sums(widths: Widths, target: Array, other: Array, score: Score) -> Sums:
@@ -85,7 +87,7 @@ def sums(widths: Widths, target: Array, other: Array, score: Score) -> Sums:
     near = jnp.where(is_near, widths.b * jnp.exp(c * (up - top)) * window, 0.0)
     far = jnp.where(is_far, widths.b * jnp.exp(c * (down - top)) * before[final], 0.0)
     same = widths.same * jnp.exp(jnp.minimum(c * (-share - top), 0.0))  # at most 0 if there are such pairs
-    return Sums(near, far, same, top, start, p, o)
+    return Sums(near, far, same, top, widths.every + score.log_least, start, p, o)
 
 
 def draw_pair(key: Array, rows: Ordered, node: Nodes, made: Sums, score: Score) -> tuple[Array, Array]:
@@ -96,7 +98,9 @@ def draw_pair(key: Array, rows: Ordered, node: Nodes, made: Sums, score: Score) 
     place = jnp.arange(count, dtype=jnp.int32)
     pairs = spans.pairs(node.leaf)
     same = _logs(pairs) + score.coefficient * (-score.share - made.top)
-    chosen = jnp.maximum(Categorical(jnp.concatenate([_logs(made.near), _logs(made.far), same])).sample(of_kind), 0)
+    least = (made.least - score.coefficient * made.top)[None]
+    logs = jnp.concatenate([_logs(made.near), _logs(made.far), same, least])
+    chosen = jnp.maximum(Categorical(logs).sample(of_kind), 0)
     kind, gap = chosen // count, chosen % count
     p, o = (part.astype(jnp.float64) for part in (made.p, made.o))
     by_targets, by_others = score.coefficient * (p[gap] - p), score.coefficient * (o - o[gap])
@@ -106,6 +110,8 @@ def draw_pair(key: Array, rows: Ordered, node: Nodes, made: Sums, score: Score) 
     logs = jnp.where(inside, logs + jnp.where(kind == 0, by_targets, by_others), -jnp.inf)
     start = jnp.where(kind == 2, gap, jnp.maximum(Categorical(logs).sample(of_gap), 0))
     from_, to = jax.tree.map(lambda part: part[start], spans), jax.tree.map(lambda part: part[gap], spans)
+    every = Spans.whole(node)
+    from_, to = (jax.tree.map(lambda one, all_: jnp.where(kind == 3, all_, one), part, every) for part in (from_, to))
     last_a, last_b = from_.last_a - from_.first_a, to.last_b - to.first_b
     # in one gap of a leaf: a uniform pair i <= j belongs to two cells of a table of last + 2 and last + 1
     last = from_.last_b - from_.first_a
@@ -113,7 +119,7 @@ def draw_pair(key: Array, rows: Ordered, node: Nodes, made: Sums, score: Score) 
     a, b, first, second = below(of_ends, sizes).astype(jnp.uint64)
     up = first <= second
     low, high = jnp.where(up, first, second), jnp.where(up, second, first - 1)
-    together = node.leaf & (kind == 2)
+    together = node.leaf & (kind >= 2)
     return from_.first_a + jnp.where(together, low, a), jnp.where(together, from_.first_a + high, to.first_b + b)
 
 

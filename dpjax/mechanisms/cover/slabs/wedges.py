@@ -47,6 +47,7 @@ class SlabWedges(Planar):
     pieces: Planar | None = None
     bits: int | None = None
     sizes: Sizes = _USUAL
+    floored: ClassVar[bool] = True
     edges: ClassVar[int] = 4
     """The cuts of a wedge, see `Planar`: from a on, up to b, above the lower line and below the upper one."""
 
@@ -120,7 +121,8 @@ class SlabWedges(Planar):
     def select(self, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
         """See `Family.select`: the exponential mechanism, exactly, for the score `Score` itself.
 
-        It ends when a trial is accepted, which takes longer for rows that few wedges fit.
+        It ends when a trial is accepted, which takes longer for rows that few wedges fit, and without
+        `Saturating.nats` possibly without end: docs/proofs/slab-wedges.md#how-long-a-draw-takes.
 
         Returns: cuts, each leaf with a leading axis of 4.
         """

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpjax.mechanisms.cover import SlabWedges
 from dpjax.mechanisms.cover.lines.cuts import cut_hits
-from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.cover.score import Floored
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
 from dpjax.mechanisms.cover.slabs.selection import select_wedge
 
@@ -15,7 +15,7 @@ FAMILY = SlabWedges(D, bits=2, sizes=Sizes(boxes=256, batch=4, depth=2))
 
 
 def instance(seed):
-    """Points, roles (0 ignored, 1 target, 2 other), share and coefficient."""
+    """Points, roles (0 ignored, 1 target, 2 other), share, coefficient, and the floor of the score, if any."""
     rng = np.random.default_rng([seed, 1])
     d = int(rng.integers(1, D + 1))
     points = rng.integers(0, d + 1, (ROWS, 2))
@@ -26,7 +26,7 @@ def instance(seed):
         role = np.zeros(ROWS, int)
     share = [-0.5, 0.4, 1.0, 1.7, 2.0, 3.0, 20.0][seed % 7]
     coefficient = 0.0 if seed % 13 == 3 else 3 * rng.random()
-    return points.astype(np.int32), role, share, coefficient
+    return points.astype(np.int32), role, share, coefficient, [-np.inf, -1.0, -np.inf, -4.0][seed // 2 % 4]
 
 
 def dichotomies(points, bits, upper):
@@ -46,7 +46,7 @@ def dichotomies(points, bits, upper):
 PAIRS = np.array([(a, b) for a in range(D + 1) for b in range(a, D + 1)])
 
 
-def law(points, role, share, coefficient, bits=2):
+def law(points, role, share, coefficient, least, bits=2):
     """(lower, upper, pair, mass, T, O): of all classes of wedges; masses are normalized. And the log of their sum."""
     (low, of_low), (up, of_up) = (dichotomies(points, bits, upper) for upper in (False, True))
     between = (PAIRS[:, :1] <= points[:, 0]) & (points[:, 0] <= PAIRS[:, 1:])
@@ -54,37 +54,40 @@ def law(points, role, share, coefficient, bits=2):
     kept = low[:, None, None] & up[None, :, None] & slab
     rows = (kept[..., None] >> np.arange(ROWS)) & 1
     targets, others = rows @ (role == 1), rows @ (role == 2)
-    logs = np.log(of_low)[:, None, None] + np.log(of_up)[:, None] + coefficient * np.minimum(targets - share, -others)
+    weight = np.logaddexp(coefficient * np.minimum(targets - share, -others), least)
+    logs = np.log(of_low)[:, None, None] + np.log(of_up)[:, None] + weight
     total = np.logaddexp.reduce(logs, axis=None)
     return low, up, np.exp(logs - total), targets, others, total
 
 
 def sampler(family=None):
-    """A jitted (keys, points, target, other, share, coefficient) -> (patterns of both lines ``[keys, 2]``, ends of the
-    interval, whether it is a piece, steps)."""
+    """A jitted (keys, points, target, other, share, coefficient, least) -> (patterns of both lines ``[keys, 2]``, ends
+    of the interval, whether it is a piece, steps)."""
     family = family or FAMILY
 
-    def draw(keys, points, target, other, share, coefficient):
+    def draw(keys, points, target, other, share, coefficient, least):
         def one(key):
-            cut, piece, steps, _ = select_wedge(family, key, points, target, other, Score.of(share, 1, coefficient))
+            score = Floored(*(jnp.asarray(part, jnp.float64) for part in (coefficient, share, least)))
+            cut, piece, steps, _ = select_wedge(family, key, points, target, other, score)
             parts = [jax.tree.map(lambda part, i=i: part[i], cut) for i in range(4)]
             kept = jnp.stack([cut_hits(family.planes, part, points) for part in parts[2:]])
             pattern = jnp.sum(jnp.where(kept, 1 << np.arange(ROWS, dtype=np.int32)[None], 0), axis=1)
             return pattern, jnp.stack([part.t for part in parts[:2]]), piece, steps
 
-        return jax.vmap(one)(keys)
+        with jax.enable_x64(True):
+            return jax.vmap(one)(keys)
 
     return jax.jit(draw)
 
 
 def draws(run, seed, count, many=512):
     """Places of (lower pattern, upper pattern, pair) among those of `law`, and steps, of so many draws."""
-    points, role, share, coefficient = instance(seed)
-    low, up, *_ = law(points, role, share, coefficient)
+    points, role, *numbers = instance(seed)
+    low, up, *_ = law(points, role, *numbers)
     made = []
     for part in range(count // many):
         keys = jax.random.split(jax.random.key(1000 * seed + part), many)
-        pattern, ends, _, steps = jax.tree.map(np.asarray, run(keys, points, role == 1, role == 2, share, coefficient))
+        pattern, ends, _, steps = jax.tree.map(np.asarray, run(keys, points, role == 1, role == 2, *numbers))
         a, b = ((ends[:, i].astype(np.uint64) @ np.array([2**32, 1], np.uint64)) >> np.uint64(57) for i in range(2))
         assert np.isin(pattern[:, 0], low).all() and np.isin(pattern[:, 1], up).all()
         place = np.searchsorted(low, pattern[:, 0]), np.searchsorted(up, pattern[:, 1])

@@ -1,6 +1,7 @@
 """Two rounds of a set cover by slab wedges: the exact law of all small databases, audited, and drawn by the program."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from itertools import combinations_with_replacement, product
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.mechanisms.cover import SlabWedges, cover_plan
+from dpjax.mechanisms.cover import Saturating, SlabWedges, cover_plan
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.mechanisms.cover.slabs.law import WedgeLaw
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
@@ -17,6 +18,7 @@ from dpjax.mechanisms.cover.slabs.rejection import Sizes
 POINTS, ROWS = np.array(list(product(range(2), repeat=2)), np.int32), 3
 FAMILY = SlabWedges(1, bits=0, sizes=Sizes(boxes=64, batch=2, depth=0))
 PLAN = cover_plan(Privacy(2.0, 1e-4), 2, 1, Neighboring.REPLACE_ONE, "noise_free", 0.0)
+FLOORED = replace(PLAN, score=Saturating(1, 1))
 STATES = [rows for count in range(ROWS + 1) for rows in combinations_with_replacement(range(8), count)]
 """Multisets of rows; row i is at point i // 2, a target if i is even."""
 
@@ -28,14 +30,14 @@ def masks(rows):
     return POINTS[row // 2], present & (row % 2 == 0), present & (row % 2 == 1)
 
 
-def laws(coefficient):
+def laws(coefficient, plan=PLAN):
     """Of each database, the law of which of the four points two wedges hit: ``float64[16, 16]`` by database."""
 
     @jax.jit
     @jax.vmap
     def listed(x, target, other):
         count = target.sum()
-        score = PLAN.scoring.of(count.astype(float), coefficient)
+        score = plan.scoring.of(count.astype(float), coefficient)
         return WedgeLaw(x, target, other, score, FAMILY).support(2000)
 
     with jax.enable_x64(True):
@@ -60,13 +62,16 @@ def test_no_database_exceeds_the_guarantee():
     epsilon, delta = float(PLAN.claim.epsilon), float(PLAN.claim.delta)
     assert excess(laws(PLAN.coefficient), epsilon) <= delta
     assert excess(laws(4 * PLAN.coefficient), epsilon) > delta
+    assert excess(laws(PLAN.coefficient, FLOORED), epsilon) <= delta
+    assert excess(laws(16 * PLAN.coefficient, FLOORED), epsilon) > delta
 
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_the_program_draws_it(stats):
-    exact = laws(PLAN.coefficient)
-    run = jax.jit(jax.vmap(partial(set_cover, plan=PLAN), (0, None, None, None, None)), static_argnums=1)
+@pytest.mark.parametrize("plan", [PLAN, FLOORED], ids=["plain", "floor"])
+def test_the_program_draws_it(stats, plan):
+    exact = laws(plan.coefficient, plan)
+    run = jax.jit(jax.vmap(partial(set_cover, plan=plan), (0, None, None, None, None)), static_argnums=1)
     for rows in [(0, 1, 6), (0, 0, 3), (2, 5, 7)]:
         chosen, _ = run(jax.random.split(jax.random.key(len(rows)), 8192), FAMILY, *masks(rows))
         hit = jax.vmap(jax.vmap(lambda cut: FAMILY.hits(cut, POINTS)))(chosen)
