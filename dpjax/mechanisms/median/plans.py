@@ -92,8 +92,8 @@ def plan_for(
 ) -> MedianDesign:
     """The design of a method by name: "auto", "majority", "rsc" or a member of ``METHODS``.
 
-    levels: of the recursive ones. size: the domain is {0..size - 1}, of which only the exponential median makes use; all
-    values by default.
+    levels: of the recursive ones. size: the domain is {0..size - 1}, which only the exponential median uses; all values
+    by default.
     """
     if checks.choice("method", method, (*METHODS, "auto", "majority", "rsc")) == "auto":
         return plan_auto(bits, epsilon, delta, beta, size=size)
