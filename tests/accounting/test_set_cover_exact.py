@@ -147,6 +147,7 @@ def test_no_run_exceeds_the_claim():
     assert max(worst.values()) <= 1
 
 
+@pytest.mark.slow
 def test_the_enumeration_would_notice_a_smaller_claim():
     worst = worst_ratio(1, 30, weaken=0.7)
     assert min(worst.values()) > 1

@@ -71,7 +71,7 @@ def test_differences_without_a_count_are_known_exactly(lam):
             Difference(wrong)
 
 
-@pytest.mark.parametrize("lam", [1.0, 2.5])
+@pytest.mark.parametrize("lam", [pytest.param(1.0, marks=pytest.mark.slow), 2.5])
 def test_another_row_that_becomes_a_target_moves_the_score_by_both(lam):
     """Both are hit: 1 + 1 / lam. A bound for rows that move scores by at most 1, as with a published count, is false.
 

@@ -76,13 +76,14 @@ def test_the_true_epsilon_of_the_traced_databases():
     assert low <= 1e-6 < high
 
 
-def test_it_certifies_most_of_the_epsilon_of_many_columns():
+@pytest.mark.optimized  # half of the time
+def test_it_certifies_much_of_the_epsilon_of_many_columns():
     """16 rows, epsilon .1 in each of 1000 columns: separation 1.58."""
     plan = COLUMNS.plan(BUDGET, Accuracy(0.1, 0.1), 16)
     assert float(plan.one.epsilon) == pytest.approx(0.1, abs=1e-3)
-    found = trace(COLUMNS, 1000, 16, BUDGET, trials=4000)
-    assert found.details["separation"] == pytest.approx(1.58, abs=0.06)
-    assert 2.5 <= found.epsilon_found <= TRUE and not found.violated
+    found = trace(COLUMNS, 1000, 16, BUDGET, trials=2000)
+    assert found.details["separation"] == pytest.approx(1.58, abs=0.08)
+    assert 1.7 <= found.epsilon_found <= TRUE and not found.violated
     assert found.claim.delta == pytest.approx(1e-6)
 
 

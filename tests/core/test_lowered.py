@@ -30,7 +30,7 @@ def names(program):
             yield from names(inner)
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["x32", "x64"])
+@pytest.mark.parametrize("wide", [pytest.param(False, marks=pytest.mark.slow), True], ids=["x32", "x64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_lowered_program_computes_the_same_by_known_operations(name, wide):
     with jax.enable_x64(wide):

@@ -66,7 +66,9 @@ def contradictory():
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in ("generic thresholds", "resample") else name
+        pytest.param(name, marks=pytest.mark.slow)
+        if name in ("generic thresholds", "generic points", "resample")
+        else name
         for name in AGNOSTIC
     ],
 )

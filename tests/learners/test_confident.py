@@ -75,6 +75,7 @@ def test_any_number_of_rows(n, epsilon, key):
         assert found.concept.shape == (1, 2)
 
 
+@pytest.mark.slow
 def test_majorities_are_chosen_too(key):
     learner = Confident(Boosted(KLN(LINE), 0.4), blocks=2)
     assert not learner.proper and Confident(KLN(LINE)).proper

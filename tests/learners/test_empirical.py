@@ -140,8 +140,8 @@ def test_sample_size_is_that_of_the_distribution():
     "learner",
     [
         EmpiricalLearner(KLN(LINE)),
-        EmpiricalLearner(ThresholdMedian(LINE)),
-        EmpiricalLearner(Independent(KLN(LINE), 3)),
+        pytest.param(EmpiricalLearner(ThresholdMedian(LINE)), marks=pytest.mark.slow),
+        pytest.param(EmpiricalLearner(Independent(KLN(LINE), 3)), marks=pytest.mark.slow),
         EmpiricalLearner(Independent(KLN(LINE), 3, "optimal")),
     ],
     ids=lambda one: f"{type(one.learner).__name__}-{getattr(one.learner, 'composition', '')}",

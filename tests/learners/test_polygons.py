@@ -178,6 +178,7 @@ def test_the_theorem_is_at_the_coefficient_that_runs():
     assert realizable(planned.functions.size, 4, plan.rounds, float(plan.coefficient), 0.1, 0.1, *numbers) != expected
 
 
+@pytest.mark.slow
 def test_a_margin_of_the_edges_saves_rows_and_changes_nothing_that_runs():
     planned = PolygonLearner(CONCEPTS, k=4)
     every = planned.sample_size(BUDGET, ACCURACY)

@@ -112,8 +112,10 @@ TINY, SMALL = families.thresholds(2), families.thresholds(6)
     ("matrix", "alpha", "trials"),
     [
         (TINY, 0.1, 400),
-        (SMALL, 0.5, 400),
-        *(pytest.param(matrix, 0.1, 400, marks=pytest.mark.slow) for matrix in (families.points(12), SMALL)),
+        *(
+            pytest.param(*case, 400, marks=pytest.mark.slow)
+            for case in ((families.points(12), 0.1), (SMALL, 0.1), (SMALL, 0.5))
+        ),
         *(
             pytest.param(*case, 4000, marks=pytest.mark.slow)
             for case in ((families.points(12), 0.3), (families.points(5, 2), 0.3), (SMALL, 0.3), (SMALL, 0.9))

@@ -82,7 +82,8 @@ def test_a_sweep_over_epsilon_is_one_program(name):
     """At most four where bits that tell equal rows apart depend on the rows."""
     sanitizer = SANITIZERS[name]
     x, mask = np.zeros((16, 2 if sanitizer.bits > 32 else 1), np.uint32), np.ones(16, bool)
-    plans = [sanitizer.plan(Privacy(float(epsilon), 1e-6), ACCURACY) for epsilon in EPSILONS]
+    sweep = EPSILONS if name in TIED else EPSILONS[::3]
+    plans = [sanitizer.plan(Privacy(float(epsilon), 1e-6), ACCURACY) for epsilon in sweep]
     chex.clear_trace_counter()
 
     @jax.jit
