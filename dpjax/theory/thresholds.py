@@ -12,7 +12,7 @@ def median_records(size: int, epsilon: float, beta: float) -> int:
 
     The best depth is m, so depth <= 0 has probability at most |X| exp(-epsilon m / 4) <= beta/2.
     """
-    checks.integer("domain size", size, 1)
+    checks.integer("domain size", size, 1, 2**2048)
     checks.epsilon(epsilon)
     return ceil((4 / epsilon) * log_over(2 * size, checks.probability("beta", beta)))
 

@@ -77,7 +77,7 @@ def test_numbers_that_are_none(name, epsilon, alpha, beta):
         lambda: kln.realizable_printed(-1, 1.0, 0.1, 0.1),
         lambda: erm.finite(0, 0.1, 0.1),
         lambda: thresholds.median(0, 1.0, 0.1, 0.1),
-        lambda: thresholds.median(2**64 + 1, 1.0, 0.1, 0.1),
+        lambda: thresholds.median(2**2048 + 1, 1.0, 0.1, 0.1),
         lambda: points.point_learner(1.0, 0.0, 0.1, 0.1),
         lambda: points.point_learner(1.0, 1.0, 0.1, 0.1),
         lambda: points.point_learner(1.0, -1e-9, 0.1, 0.1),
