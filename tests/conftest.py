@@ -41,32 +41,6 @@ from scipy.stats import binom, chi2
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of what is outside of dpjax/
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
-LIGHTLY = (  # tests whose programs run for milliseconds: without optimizations XLA compiles them in half of the time
-    "cli",
-    "conformance/test_hostile.py",
-    "conformance/test_utility.py",
-    "evidence/test_sanitizers.py",
-    "experiments/results",
-    "experiments/run/test_cells.py",
-    "experiments/run/test_compare_devices.py",
-    "experiments/run/test_forecast.py",
-    "experiments/run/test_n_star.py",
-    "experiments/run/test_reproduce.py",
-    "experiments/study",
-    "experiments/sweep",
-    "experiments/test_no_theorem.py",
-    "experiments/test_odd_programs.py",
-    "experiments/test_result_privacy.py",
-    "experiments/test_sameness.py",
-    "inputs",
-    "papers",
-    "plots",
-    "tables",
-    "templates",
-    "testing",
-    "test_face.py",
-)
-"""Not those that compare with files, that audit learners, or that ask whether two programs give the same bits."""
 
 
 def pytest_unconfigure():
@@ -94,18 +68,9 @@ def key():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def forget(request):
-    """Compiled programs of one file are of no use to the next, and fill the memory. Those of `LIGHTLY`, also of the
-    processes that they start, are not optimized."""
-    quick = request.config.getoption("markexpr").startswith("not slow")  # long runs are worth optimizations
-    lightly = quick and request.path.relative_to(ROOT / "tests").as_posix().startswith(LIGHTLY)
-    with pytest.MonkeyPatch.context() as patch:
-        if lightly:
-            patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-            jax.config.update("jax_disable_most_optimizations", True)
-        yield
-        if lightly:
-            jax.config.update("jax_disable_most_optimizations", False)
+def forget():
+    """Compiled programs of one file are of no use to the next, and fill the memory."""
+    yield
     jax.clear_caches()
 
 
