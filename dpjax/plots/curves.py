@@ -62,7 +62,7 @@ def plot_curve(
     """
     check_formats(formats)
     options = Options.of(**how)
-    about, shown = _about(result), select(result, options, 2 if _narrow(options.page) else PANELS)
+    about, shown = _about(result), select(result, options, _most(options.page))
     return save(lambda: _figure(result, shown), path_without_suffix, formats, about, options.page)
 
 
@@ -109,6 +109,11 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
             grey = page.colors["grey"]
             blocks.append(sheet.text(page, " ".join(words), size=page.small, color=grey))
     return sheet.compose(page, blocks), title or of_study
+
+
+def _most(page: Page) -> int:
+    """The maximum number of success curves, unless their k and epsilon are chosen."""
+    return 2 if _narrow(page) else PANELS
 
 
 def _narrow(page: Page) -> bool:
