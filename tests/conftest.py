@@ -84,6 +84,7 @@ def pytest_runtest_setup(item, may=QUICK["is"]):
     if quick != QUICK["is"]:
         QUICK["is"] = quick
         jax.config.update("jax_disable_most_optimizations", quick)
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1" if quick else "0"  # of processes that it starts
         jax.clear_caches()
 
 

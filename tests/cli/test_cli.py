@@ -169,7 +169,7 @@ def test_curve_json_is_one_object_with_the_promised_fields(tmp_path, capsys):
         (["--learners", "KLN", "KLN"], "each name once"),
         (["--learners", "mine:Learner"], "add --import mine"),
         (["--learners", "nowhere_at_all:Learner", "--import", "nowhere_at_all"], "a module that can be found"),
-        (["--concepts", "Points(2**65)"], "task.concepts"),
+        (["--concepts", "Points(2**2049)"], "task.concepts"),
         (["--seed", "-1"], "seed"),
         (["--seed", "2**40"], "seed"),
         (["--formats", "jpg"], "formats"),

@@ -30,6 +30,7 @@ FREE = ("cuts", "weights")  # arrays of lists, on which privacy does not depend,
 UNPUBLISHED = {("conjunction-noisy", ".scale")}
 """Noise of counts that no output shows: the guarantee holds for any, see docs/proofs/set-cover-hidden.md."""
 COUNTED = (
+    "threshold",
     "records",
     "subsamples",
     "rows",

@@ -134,6 +134,7 @@ def cases() -> Iterator[tuple[str, str, Any, Callable[[], Any]]]:
 
 
 WELCOME = {
+    ("Domain", "size"): [2**70],
     ("Task", "targets"): [None, "array"],
     ("Study", "k"): ["array"],
     ("Study", "n"): ["array"],

@@ -45,7 +45,7 @@ def studies() -> Iterator[tuple[str, dict[str, Any]]]:
     for text in (
         "Points(",
         "Points(0)",
-        "Points(2**65)",
+        "Points(2**2049)",
         "Points(1, 2)",
         "Points(size=3)",
         "os.system",

@@ -26,6 +26,7 @@ SETTINGS = (
     "jax_persistent_cache_min_entry_size_bytes",
 )
 GPU = SimpleNamespace(platform="gpu", device_kind="H100")
+pytestmark = pytest.mark.optimized  # flags and settings are those of users
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ def test_flags_in_a_file_and_settings_count_too(monkeypatch, tmp_path):
     try:
         found = device.flags()
     finally:
-        jax.config.update("jax_disable_most_optimizations", False)
+        jax.config.update("jax_disable_most_optimizations", False)  # as the marker has it
     assert found == ["NVIDIA_TF32_OVERRIDE=0", "jax_disable_most_optimizations=True", "xla_gpu_deterministic_ops=true"]
     monkeypatch.delenv("NVIDIA_TF32_OVERRIDE")
     monkeypatch.setenv("XLA_FLAGS", str(tmp_path / "none"))

@@ -144,7 +144,7 @@ def test_an_expression_is_not_code(text):
         ({"task": {"distribution": "UniformCube(4)"}}, "expected one over Domain"),
         ({"task": {"concepts": "Point(4)"}}, "did you mean Points"),
         ({"task": {"concepts": "Points(0)"}}, "task.concepts.domain"),
-        ({"task": {"concepts": "Points(2**65)"}}, "task.concepts"),
+        ({"task": {"concepts": "Points(2**2049)"}}, "task.concepts"),
         ({"task": {"targets": []}}, "targets"),
         ({"task": {"targets": [2**20]}}, "target: expected a whole number in"),
         ({"task": {"noise": 0.5}}, "noise"),
