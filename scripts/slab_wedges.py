@@ -132,10 +132,14 @@ def main(arguments: list[str] | None = None) -> None:
 HOSTILE = ["rows", "CPU seconds", "boxes"]
 PAGE = """# The time of one selection of a slab wedge
 
+How long `SlabWedges` takes to draw one wedge: about a second for rows that a wedge fits, ten times as much for shapes
+that need more wedges than the plan has, and most for rows on one line whose labels change.
+
 Written by `scripts/slab_wedges.py`: seconds of CPU time of one selection by `SlabWedges`, and the boxes that its table
 had at the end, medians over {6} key(s) on rows of one seed ({5}). The score has the numbers of the first round of
 `UnionLearner`'s plan for n rows and delta = 1e-6, with the [floor](../proofs/slab-wedges.md#how-long-a-draw-takes) of
-measured plans.
+measured plans. With few keys a line is rough to a factor of 2. At d = 63 the rows beside the line are rounded across
+it.
 
 At epsilon = 1 and d = {4}, against the number of rows:
 
