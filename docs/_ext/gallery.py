@@ -23,7 +23,14 @@ FIGURES = sorted(_HERE.glob("figures/*.png"))
 TOPICS = {
     "Which learner, and how many rows": ["exponents", "bns-multi", "ask", "slack", "multi-learners", "plans"],
     "One class of VC dimension 1": ["vc1-height", "vc1-proper", "vc1-subsample-size", "median-domains", "one-tree"],
-    "Conjunctions and shapes in the plane": ["conjunctions", "polygons", "set-cover", "boundary", "dp-sgd"],
+    "Conjunctions and shapes in the plane": [
+        "conjunctions",
+        "polygons",
+        "set-cover",
+        "boundary",
+        "slab-wedges",
+        "dp-sgd",
+    ],
     "Finite classes and generic learners": [
         "dimensions",
         "generic-learners",

@@ -174,10 +174,12 @@ class UnionLearner(CoveringPlane):
         plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         if not self.functions.floored:
             return plan
-        numbers = (float(number) for number in (plan.coefficient, accuracy.beta, plan.scale, plan.offset))
-        nats = theory.nats_for(self.functions.size, k, rounds, *numbers)
-        if rows is not None and rows < self._least(privacy, accuracy):
-            nats = min(nats, max(_FLOOR, ceil(log(self.functions.size) / 2)))
+        nats = _FLOOR
+        if self.functions.complete:
+            numbers = (float(number) for number in (plan.coefficient, accuracy.beta, plan.scale, plan.offset))
+            nats = theory.nats_for(self.functions.size, k, rounds, *numbers)
+            if rows is not None and rows < self._least(privacy, accuracy):
+                nats = min(nats, max(_FLOOR, ceil(log(self.functions.size) / 2)))
         return replace(plan, score=Saturating(k, nats))
 
     def _least(self, privacy: Privacy, accuracy: Accuracy) -> float:

@@ -35,7 +35,7 @@ class Sizes:
     tree of nodes, see `Nodes`.
     """
 
-    boxes: int = 32768
+    boxes: int = 2**17
     batch: int = 16
     depth: int = 4
 

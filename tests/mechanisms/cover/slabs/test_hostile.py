@@ -1,11 +1,14 @@
 """Rows that no union fits, at the rates of plans: a draw ends within a stated number of steps."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from dpjax.concepts import Unions
+from dpjax.core.checks import NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners import UnionLearner
 from dpjax.mechanisms.cover import SlabWedges
@@ -59,3 +62,10 @@ def test_plans_have_a_floor():
     below, theorem, unknown = (learner.plan(budget, accuracy, rows).scoring.nats for rows in (n - 1, n, None))
     assert below == 40 and theorem == unknown > FAMILY.log_cost
     assert UnionLearner(Unions(D, 1)).plan(budget, accuracy, n).score is None
+    coarse = replace(learner, family=SlabWedges(D, bits=20))
+    assert coarse.plan(budget, accuracy, n).scoring.nats == 40
+    with pytest.raises(NoTheoremError, match="complete"):
+        coarse.sample_size(budget, accuracy)
+    noisy = replace(learner, noisy=True)
+    assert noisy.plan(budget, accuracy).scoring.nats > theorem
+    assert n < noisy.sample_size(budget, accuracy) < 4 * n
