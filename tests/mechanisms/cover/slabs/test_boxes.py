@@ -111,6 +111,7 @@ def test_bounds_are_above_exact_weights(d):
     assert gained[-1] < 0.5 * gained[0]
 
 
+@pytest.mark.optimized
 def test_padding_changes_no_bit():
     grid, (points, role) = HalfPlanes(1023).planes.grid, rows(1023, 24, 3)
     rng = np.random.default_rng(1)
