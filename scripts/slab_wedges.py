@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from pages import options, table, write_page
 
 from dpjax.concepts import Unions
 from dpjax.core.types import Accuracy, Privacy
@@ -18,7 +19,6 @@ from dpjax.learners import UnionLearner
 from dpjax.mechanisms.cover import SlabWedges
 from dpjax.mechanisms.cover.score import Floored
 from dpjax.mechanisms.cover.slabs.selection import select_wedge
-from dpjax.papers.pages import options, table, write_page
 
 ROWS, SIZES = (200, 2000, 6000, 20_000), (6, 10, 20, 64)
 USUAL, ACCURACY = 1023, Accuracy(0.1, 0.1)
