@@ -42,6 +42,8 @@ REASONS: dict[str, tuple[str, str]] = {
         "sums of whole numbers below 2**53; pairs of uint32 would need a product of their own",
     ),
     "core/integers.py": ("32-bit integers", "words of slopes and values; products of words need the halves of uint64"),
+    "core/arithmetic.py": ("32-bit integers", "elements are pairs of uint32 in memory and uint64 in between"),
+    "core/arithmetic.py:Words.log_count": ("two float32", "logarithms of widths of up to 64 bits"),
     "core/wide.py": ("32-bit integers", "elements and masses are pairs of uint32 in memory and uint64 in between"),
     "laws/table.py": (
         "partly needed",
@@ -88,6 +90,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "mechanisms/histogram.py": ("needed", "as `mechanisms/choosing.py`; the threshold is rounded up"),
     "mechanisms/noise.py": ("needed", "quantiles of noise, as `mechanisms/choosing.py`"),
     "mechanisms/median/treelog": ("needed", "noise that is compared, as `mechanisms/choosing.py`"),
+    "core/bit_strings.py": ("two float32", "logarithms of numbers of elements up to 2^64"),
     "mechanisms/median/": ("two float32", "logarithms of numbers of elements up to 2^64"),
     "mechanisms/cover/lines/cuts.py": (
         "needed as integers",

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ _WIDTH = 120
 _FENCE = "`" * 3
 _KEPT = re.compile(r"[|# >]|[-*+]\s|!\[|\d+[.)] |\$\$|~~~|<|\[[^]]+\]:|[=-]+$|.*(  |\\)$")
 _SIGN = re.compile(r"\s+([-+*>]|#+)(?=\s)")
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))  # benchmarks is beside scripts
 
 
 def options(
