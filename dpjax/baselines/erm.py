@@ -11,7 +11,7 @@ from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.core import checks, keys, wide
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -57,7 +57,7 @@ class ERM(Learner):
             index = jnp.arange(errors.shape[0], dtype=jnp.int32)
             best = jnp.min(jnp.where(errors == jnp.min(errors), index, errors.shape[0]))
             with jax.enable_x64(True):
-                return wide.split(pieces.element(best, jnp.uint64(0)))
+                return pieces.numbers.number(pieces.element(best, pieces.numbers.constant(0)))
 
         by_concept = sample.x.ndim == 3
         y, columns = sample.y, self.concepts.columns

@@ -79,7 +79,7 @@ class ConceptClass(Base):
         if self.size > 2**64:
             actual = f"numbers of {type(self).__name__}"
             raise InputError("concepts", "encoded ones, uint32[c, limbs]", actual, "encode them as the class does")
-        return encode([checks.integer("target", number, 0, self.size - 1) for number in numbers])
+        return encode(checks.indices("target", numbers, self.size))
 
     def targets_under(self, distribution: Any, count: int) -> Any:
         """Host: as `targets`, of concepts that a distribution tells apart; `Task` asks for these."""

@@ -13,19 +13,18 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.concepts.domain import Domain, FiniteDomain, require
-from dpjax.concepts.example_distribution import ExampleDistribution
+from dpjax.concepts.segments import Segments, count_below
 from dpjax.concepts.wide_distribution import FINEST, WideDistribution, of_blocks
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.members import implements
 
 _BACKGROUND = 1 << 60
-_FEW = 64  # lookups in up to 64 segments compare with all of them; in more, they use binary search
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Distribution(ExampleDistribution):
+class Distribution(Segments):
     """Segments of the domain, each with one integer weight per point; the rest of the domain has mass 0.
 
     start, end (inclusive), weight (per point): ``uint32[s, 2]``, segments ascending and disjoint.
@@ -43,16 +42,6 @@ class Distribution(ExampleDistribution):
     last: Array
     limbs: int = field(metadata={"static": True})
     atoms: bool = field(metadata={"static": True})
-
-    @property
-    def total(self) -> int:
-        """Total mass in units, on the host."""
-        return int(wide.decode(self.last)[-1]) + 1
-
-    def units(self) -> Array:
-        """Total mass in units, ``float64[]``, traced."""
-        with jax.enable_x64(True):
-            return wide.join(self.last[-1]).astype(jnp.float64) + 1
 
     def single(self) -> np.ndarray:
         """Host: the segments that are single elements, ``uint64[...]``, ascending."""
@@ -73,25 +62,23 @@ class Distribution(ExampleDistribution):
         """
         high, low = random.words(key, (count,))
         with jax.enable_x64(True):
-            bits = wide.word(high, low)
-            top = wide.join(self.last[-1]) + jnp.uint64(1)  # 0 stands for 2**64
-            unit = jnp.where(top == 0, bits, jax.lax.mulhi(bits, jnp.broadcast_to(top, bits.shape)))
+            unit = self.unit(wide.word(high, low))
             if self.start.shape[0] == 1:
                 weight = wide.join(self.weight[0])
                 offset = unit if self.atoms else jnp.where(weight == 1, unit, unit // weight)
                 element = wide.join(self.start[0]) + (jnp.zeros_like(unit) if self.atoms else offset)
             else:
-                segment = self._count_below(wide.join(self.last), unit, strict=True)
+                segment = count_below(wide.join(self.last), unit, strict=True)
                 element = wide.join(self.start)[segment]
                 if not self.atoms:
-                    element = element + (unit - self._before()[segment]) // wide.join(self.weight)[segment]
+                    element = element + (unit - self.before()[segment]) // wide.join(self.weight)[segment]
             return wide.split(element, self.limbs)
 
     def mass_at(self, element: Array) -> Array:
         """Mass of single elements, unsigned ``[...]`` -> ``uint64[...]``."""
         with jax.enable_x64(True):
             element, start = jnp.asarray(element, jnp.uint64), wide.join(self.start)
-            segment = jnp.maximum(self._count_below(start, element, strict=False) - 1, 0)
+            segment = jnp.maximum(count_below(start, element, strict=False) - 1, 0)
             inside = (start[segment] <= element) & (element <= wide.join(self.end)[segment])
             return jnp.where(inside, wide.join(self.weight)[segment], jnp.uint64(0))
 
@@ -99,28 +86,16 @@ class Distribution(ExampleDistribution):
         """Mass of {0, ..., element} modulo 2**64, unsigned ``[...]`` -> ``uint64[...]``."""
         with jax.enable_x64(True):
             element, start, end = jnp.asarray(element, jnp.uint64), wide.join(self.start), wide.join(self.end)
-            below = self._count_below(start, element, strict=False)
+            below = count_below(start, element, strict=False)
             segment = jnp.maximum(below - 1, 0)
             covered = jnp.minimum(element, end[segment]) - start[segment] + jnp.uint64(1)
-            mass = self._before()[segment] + covered * wide.join(self.weight)[segment]
+            mass = self.before()[segment] + covered * wide.join(self.weight)[segment]
             return jnp.where(below == 0, jnp.uint64(0), mass)
 
     def reaches(self, element: Array) -> Array:
         """Whether {0, ..., element} has any mass, unsigned ``[...]`` -> ``bool[...]``."""
         with jax.enable_x64(True):
             return jnp.asarray(element, jnp.uint64) >= wide.join(self.start[0])
-
-    def _before(self) -> Array:
-        last = wide.join(self.last)
-        return jnp.concatenate([jnp.zeros(1, jnp.uint64), last[:-1] + jnp.uint64(1)])
-
-    def _count_below(self, table: Array, value: Array, *, strict: bool) -> Array:
-        """The number of entries of the ascending table that are < value (strict) or <= value, ``int32[...]``."""
-        if table.shape[0] <= _FEW:
-            entries, value = jnp.broadcast_arrays(table, value[..., None])
-            return jnp.sum(entries < value if strict else entries <= value, axis=-1, dtype=jnp.int32)
-        side = "left" if strict else "right"
-        return jnp.searchsorted(table, value, side=side, method="scan").astype(jnp.int32)
 
 
 def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution | WideDistribution:

@@ -66,9 +66,12 @@ class Domain(FiniteDomain):
         """Host: integers in [0, size) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
         whole = np.asarray(values, dtype=object)
         for value in whole.reshape(-1):
-            if not 0 <= value < self.size or int(value) != value:
-                advice = "widen the domain or clip the value before"
-                raise InputError("domain element", f"a whole number in [0, {self.size})", repr(value), advice)
+            if not checks.is_element(value, self.size):
+                expected, advice = (
+                    f"a whole number in [0, {checks.short(self.size)})",
+                    "widen the domain or clip the value before",
+                )
+                raise InputError("domain element", expected, repr(value), advice)
         return arithmetic.encode(whole, self.limbs)
 
     def decode(self, elements) -> np.ndarray:

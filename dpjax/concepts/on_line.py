@@ -33,8 +33,7 @@ class OnLine(ConceptClass):
 
     def numbered(self, numbers: Sequence[int]) -> np.ndarray:
         """Host: ``uint32[c, W]``, at least two limbs."""
-        checked = [checks.integer("target", number, 0, self.size - 1) for number in numbers]
-        return encode(checked, max(FEWEST, self.domain.limbs))
+        return encode(checks.indices("target", numbers, self.size), max(FEWEST, self.domain.limbs))
 
     def growth(self, elements: int) -> int:
         """An upper bound of the ways in which the class cuts ``elements`` elements: one for each of them, and none."""

@@ -54,10 +54,11 @@ class Thresholds(OnLine):
         ours, theirs = numbers.read(hypothesis.concept), numbers.read(target.concept)
         upper = numbers.where(hypothesis.zero | (~target.zero & numbers.above(theirs, ours)), theirs, ours)
         lower = numbers.where(numbers.equal(upper, ours), theirs, ours)
-        between = distribution.mass_up_to(upper) - distribution.mass_up_to(lower)
-        alone = distribution.mass_up_to(upper)  # one of the two is the zero function
-        alone = jnp.where((alone == 0) & distribution.reaches(upper), jnp.uint64(2**64 - 1), alone)  # 2**64 wraps to 0
-        error = jnp.where(hypothesis.zero | target.zero, alone, between)
+        alone = hypothesis.zero | target.zero  # one of the two is the zero function
+        below = jnp.where(alone, jnp.uint64(0), distribution.mass_up_to(lower))
+        error = distribution.mass_up_to(upper) - below
+        most = (error == 0) & distribution.reaches(upper) & (alone | ~distribution.reaches(lower))  # 2**64 wraps to 0
+        error = jnp.where(most, jnp.uint64(2**64 - 1), error)
         return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
 
     def covers(self, alpha: float, agnostic: bool) -> list[Cover]:

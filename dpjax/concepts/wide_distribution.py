@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.concepts.example_distribution import ExampleDistribution
+from dpjax.concepts.segments import Segments, count_below
 from dpjax.core import bit_strings as B
 from dpjax.core import keys, random, wide
 from dpjax.core.arithmetic import decode, encode
@@ -20,7 +20,7 @@ FINEST = 63
 
 @register_dataclass
 @dataclass(frozen=True)
-class WideDistribution(ExampleDistribution):
+class WideDistribution(Segments):
     """Segments of blocks of 2**shift elements, each block with one integer weight; the rest of the domain has mass 0.
 
     start, end (inclusive): ``uint32[s, W]``, segments ascending and disjoint. shift: ``int32[s]``, elements are uniform
@@ -38,16 +38,6 @@ class WideDistribution(ExampleDistribution):
     last: Array
     atoms: bool = field(metadata={"static": True})
     blocks: bool = field(metadata={"static": True})
-
-    @property
-    def total(self) -> int:
-        """Total mass in units, on the host."""
-        return int(wide.decode(self.last)[-1]) + 1
-
-    def units(self) -> Array:
-        """Total mass in units, ``float64[]``, traced."""
-        with jax.enable_x64(True):
-            return wide.join(self.last[-1]).astype(jnp.float64) + 1
 
     def single(self) -> np.ndarray:
         """Host: the segments that are single elements, ``object[...]``, ascending."""
@@ -70,14 +60,12 @@ class WideDistribution(ExampleDistribution):
         high, low = random.words(of_unit, (count,))
         width = self.start.shape[1]
         with jax.enable_x64(True):
-            bits, last = wide.word(high, low), wide.join(self.last)
-            top = last[-1] + jnp.uint64(1)  # 0 stands for 2**64
-            unit = jnp.where(top == 0, bits, jax.lax.mulhi(bits, jnp.broadcast_to(top, bits.shape)))
-            segment = jnp.minimum(jnp.searchsorted(last, unit, side="left", method="compare_all"), len(last) - 1)
+            unit = self.unit(wide.word(high, low))
+            segment = count_below(wide.join(self.last), unit, strict=True)
             start = self.start[segment]
             if self.atoms:
                 return start
-            block = (unit - self._before()[segment]) // wide.join(self.weight)[segment]
+            block = (unit - self.before()[segment]) // wide.join(self.weight)[segment]
             element = B.add(start, B.shifted_left(block, self.shift[segment], width))
             if not self.blocks:
                 return element
@@ -102,16 +90,12 @@ class WideDistribution(ExampleDistribution):
             rest = B.ones(shift, element.shape[-1])
             whole = B.equal(inside & rest, rest).astype(jnp.uint64)  # the element's own block is complete
             covered = B.shifted_right(inside, shift) + whole
-            mass = self._before()[segment] + covered * wide.join(self.weight)[segment]
+            mass = self.before()[segment] + covered * wide.join(self.weight)[segment]
             return jnp.where(reached == 0, jnp.uint64(0), mass)
 
     def reaches(self, element: Array) -> Array:
         """Whether {0, ..., element} has any mass, ``uint32[..., W]`` -> ``bool[...]``."""
         return self.mass_up_to(element) > 0 if self.blocks else B.less_equal(self.start[0], element)
-
-    def _before(self) -> Array:
-        last = wide.join(self.last)
-        return jnp.concatenate([jnp.zeros(1, jnp.uint64), last[:-1] + jnp.uint64(1)])
 
     def _reached(self, element: Array) -> Array:
         """The number of segments that start at or below the element, ``int32[...]``, by binary search."""

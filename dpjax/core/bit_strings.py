@@ -25,7 +25,7 @@ def encode(values, bits: int) -> np.ndarray:
     """Host: integers in [0, 2**bits), in any nesting -> ``uint32[..., W]``. InputError for a value outside."""
     whole = np.asarray(values, dtype=object)
     for value in whole.reshape(-1):
-        if not 0 <= value < 1 << bits or int(value) != value:
+        if not checks.is_element(value, 1 << bits):
             raise checks.InputError("element", f"a whole number in [0, 2**{bits})", repr(value), "use more bits")
     return wide.pack(whole, limbs(bits))
 

@@ -93,6 +93,20 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     return int(value)
 
 
+def indices(name: str, values: Iterable[Any], size: int) -> list[int]:
+    """Python integers in [0, size), from Python's or NumPy's; InputError for the first value outside."""
+    plain = (int(v) if isinstance(v, numbers.Integral) and not isinstance(v, bool) else v for v in values)
+    return [integer(name, value, 0, size - 1) for value in plain]
+
+
+def is_element(value: Any, size: int) -> bool:
+    """Whether the value is a whole number in [0, size), of any type that can be one; junk of any type is not."""
+    try:
+        return bool(0 <= value < size) and int(value) == value
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
 def short(value: int) -> str:
     """A large power of two as such."""
     return f"2**{value.bit_length() - 1}" if value > 2**64 and not value & (value - 1) else str(value)

@@ -19,12 +19,9 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_number
 from dpjax.learners.base import Learner
 from dpjax.learners.samples import single_column
 from dpjax.learners.threshold_median import records_moved
-from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
+from dpjax.mechanisms.median import NAMES, RACED, MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
+from dpjax.mechanisms.median.plan_search import LEAST_DELTA
 from dpjax.theory import thresholds as theory
-
-RACED = ("exponential", "recprefix", "rsc", "treelog")
-METHODS = ("auto", "majority", *RACED)
-_LEAST_DELTA = 1e-30  # for the median: its splits stay normal float32 numbers
 
 
 @plan_type
@@ -47,7 +44,7 @@ class ThresholdInterior(Learner):
     Args:
       concepts: thresholds over an ordered domain.
       method: the interior point mechanism: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the
-        one of "exponential", "recprefix" and "treelog" with the fewest records.
+        one of "exponential" and "majority" with the fewest records.
       records: m >= 1, or None for the number that the interior point needs to fail with probability beta / 2.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two
@@ -64,7 +61,7 @@ class ThresholdInterior(Learner):
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Thresholds, "use ImproperVC1 for trees")
-        checks.choice("method", self.method, METHODS)
+        checks.choice("method", self.method, NAMES)
         checks.whole_or_none("records", self.records, 1, 1 << 29)
 
     @property
@@ -74,7 +71,7 @@ class ThresholdInterior(Learner):
 
     @classmethod
     def candidates(cls, concepts: Thresholds, k: int) -> list["ThresholdInterior"]:
-        """One for each method but "majority"; "auto" is one of these."""
+        """One for each method; "auto" is one of these."""
         return [cls(concepts, method) for method in RACED]
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
@@ -150,6 +147,6 @@ def _design(method: str, bits: int, epsilon: float, delta: float, beta: float, m
         return plan_for(method, bits, epsilon, delta, beta / 2)
     half = epsilon / 2
     if delta > 0 and method != "exponential":
-        half = min(half, max(1.0, log(delta / _LEAST_DELTA)))
+        half = min(half, max(1.0, log(delta / LEAST_DELTA)))
     inner = delta / (1 + exp(min(half, 700.0))) * (1 - 1e-9)
     return plan_for(method, bits, half, inner, beta / 2)

@@ -21,13 +21,11 @@ from dpjax.learners.base import Learner
 from dpjax.learners.samples import Pairs, database, single_column
 from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
-from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin
+from dpjax.mechanisms.median import NAMES, RACED, MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
-RACED = ("exponential", "recprefix", "rsc", "treelog")
-METHODS = ("auto", "majority", *RACED)
 FEWEST = "fewest"
 _ALPHA = 1 / 3  # of Algorithm 2's median: t/6 of t subsamples on either side
 _MOST_SUBSAMPLES = 1 << 29
@@ -81,7 +79,7 @@ class ImproperVC1(Learner):
     Args:
       concepts: a `Tree`, or `Thresholds` as a path, of any height.
       method: the median: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the one
-        of "exponential", "recprefix" and "treelog" that needs the fewest rows.
+        of "exponential" and "majority" that needs the fewest rows.
       subsamples: None for each row by itself; t >= 1 subsamples, or "fewest" for as few as Theorem 11 allows, each step
         failing with beta / 3. Row r of a random order goes to subsample r mod t.
 
@@ -102,13 +100,13 @@ class ImproperVC1(Learner):
     def __post_init__(self):
         checks.instance("concepts", self.concepts, (Tree, Thresholds), "use Tree.of_class", "a Tree or Thresholds")
         replace_one_only(self.neighboring, "the number of rows must be public")
-        checks.choice("method", self.method, METHODS)
+        checks.choice("method", self.method, NAMES)
         if self.subsamples != FEWEST:
             checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
     @classmethod
     def candidates(cls, concepts: Tree | Thresholds, k: int) -> list["ImproperVC1"]:
-        """One for each method but "majority"; "auto" is one of these."""
+        """One for each method; "auto" is one of these."""
         return [cls(concepts, method) for method in RACED]
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:

@@ -37,8 +37,9 @@ def rate(
     return epsilon_of(epsilon) / (positive("sensitivity", sensitivity) * (1 if monotonic else 2))
 
 
-def resolved(factor: Array, nats: float) -> Array:
-    """The inverse temperature, or 0 if it is too small for log-bases of up to ``nats``, see `scaled`: large domains."""
+def resolved(factor: Array, nats: Array | float) -> Array:
+    """The inverse temperature, or 0 if rounding of log-bases of up to ``nats`` would cost more privacy than it gives,
+    see `scaled`: below 4e-8 for 64 bits."""
     return jnp.where(factor >= _RESOLUTION * nats, factor, jnp.zeros_like(factor))
 
 
@@ -81,6 +82,8 @@ def exponential(
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
     scores = vector("scores", scores, integers=False, unsigned=True, spread=sensitivity)
+    if log_base is not None:
+        factor = resolved(factor, jnp.max(jnp.where(jnp.isfinite(log_base), jnp.abs(log_base), 0), initial=0))
     return scaled(asked(scores, "exponential", sensitivity), factor, where, log_base)
 
 

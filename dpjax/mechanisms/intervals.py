@@ -118,9 +118,7 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
     Utility: errors at most min + (2 sensitivity / epsilon) (ln |domain| + s) with probability 1 - exp(-s).
     Reference: McSherry and Talwar 2007, Theorem 6; the cells are those of the exponential median.
     """
-    factor = rate(epsilon, sensitivity)
-    if (bits := 32 * pieces.first.shape[1]) > 64:
-        factor = resolved(factor, bits * math.log(2))
+    factor = resolved(rate(epsilon, sensitivity), 32 * pieces.first.shape[1] * math.log(2))
     asked(_packed(pieces), "interval_exponential", sensitivity, "pieces")
     return IntervalLaw(scaled(-pieces.errors, factor, pieces.alive, _log_width(pieces, jnp.float64)), pieces)
 

@@ -17,12 +17,10 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Slack, Spends, down, plan_type, require_leaves
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
-from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
+from dpjax.mechanisms.median import RACED, ExponentialPlan, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
-
-_PREFIX_FROM = 64  # bits; for smaller domains the exponential median needs fewer rows at every budget
 
 
 @plan_type
@@ -40,7 +38,7 @@ class RankBlocks(OfThresholds):
 
     Args:
       blocks: k >= 1, by default ceil(1 / alpha).
-      median: "exponential" or "recprefix", by default the one that needs fewer rows.
+      median: one of `mechanisms.median.RACED`, by default "exponential" or "majority", whichever needs fewer rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values; "exponential" only.
 
     If a block's median abstains, its outcome is -1; its point is element 0 and its weight is kept.
@@ -63,9 +61,9 @@ class RankBlocks(OfThresholds):
         super().__post_init__()
         checks.whole_or_none("blocks", self.blocks, 1)
         if self.median is not None:
-            checks.choice("median", self.median, ("exponential", "recprefix"))
-        if self.median == "recprefix" and self.domain_size is not None:
-            raise InputError("domain_size", "None for RecPrefix", repr(self.domain_size), "use median='exponential'")
+            checks.choice("median", self.median, RACED)
+        if self.median not in (None, "exponential") and self.domain_size is not None:
+            raise InputError("domain_size", "None for this median", repr(self.domain_size), "use median='exponential'")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> BlocksPlan:
         """Each block's fraction of the budget, and the median that needs fewer rows."""
@@ -102,19 +100,19 @@ class RankBlocks(OfThresholds):
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         blocks = blocks_for(alpha) if self.blocks is None else self.blocks
         plans = []
-        if self.median != "recprefix":
+        if self.median in (None, "exponential"):
             part = best_split(epsilon, delta, blocks, "bounded range")[0]
             median = ExponentialPlan(down(part.epsilon), self.bits, self.domain_size)
             width = log_size(self.bits, self.domain_size)
             rows = blocks * sizes.interior(width, effective_epsilon(median.epsilon) / 2, beta / blocks)
             plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
-        free = self.median is None and self.domain_size is None
-        if self.median == "recprefix" or (free and self.bits >= _PREFIX_FROM and delta > 0):
-            part = best_split(epsilon, checks.delta(delta, positive_for="RecPrefix"), blocks, "approximate")[0]
+        free = self.median is None and self.domain_size is None and delta > 0
+        if free or self.median not in (None, "exponential"):
+            part = best_split(epsilon, checks.delta(delta, positive_for="this median"), blocks, "approximate")[0]
             try:
-                design = plan_recprefix(self.bits, part.epsilon, part.delta, beta / blocks)
+                design = plan_for(self.median or "majority", self.bits, part.epsilon, part.delta, beta / blocks)
             except InputError:
-                if self.median == "recprefix":
+                if self.median is not None:
                     raise
             else:
                 plans.append((BlocksPlan(design.plan(), down(part.slack), blocks), blocks * design.interior))

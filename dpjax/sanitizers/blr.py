@@ -56,6 +56,7 @@ class BLR(OfQueries):
     spends: ClassVar[Spends] = "bounded range"
 
     def __post_init__(self):
+        super().__post_init__()
         replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         if self.points is None:
             return

@@ -87,6 +87,7 @@ class MWEM(OfQueries):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
+        super().__post_init__()
         replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         checks.whole_or_none("rounds", self.rounds, 1, _MOST_ROUNDS)
         checks.integer("replays", self.replays, 0, 1 << 8)

@@ -11,7 +11,7 @@ from jax import Array
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core import wide
+from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.members import implements
 from dpjax.core.products import exact_dot
@@ -25,6 +25,9 @@ class OfQueries(Sanitizer):
     """Base class of sanitizers of the counting queries of a matrix."""
 
     queries: Finite
+
+    def __post_init__(self):
+        checks.instance("queries", self.queries, Finite, "make a matrix of the class, see Finite")
 
     @property
     def bits(self) -> int:

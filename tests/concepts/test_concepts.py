@@ -53,6 +53,25 @@ def test_predictions(concepts):
     np.testing.assert_array_equal(stacked, np.reshape(expected, (3, 3, -1)))
 
 
+def test_an_error_of_all_the_mass_is_not_zero():
+    """2**64 units wrap to 0."""
+    concepts = Thresholds(Domain(2**64))
+    law = make.from_segments(concepts.domain, [(4, 4, 2**63), (5, 5, 2**63)])
+    one, other = hypotheses([0, 3, 4, 5, 2**64 - 1], [0] * 5), hypotheses([5, 5, 5, 5, 3], [0] * 5)
+    zero = hypotheses([7] * 5, [1] * 5)
+    with jax.enable_x64(True):
+        assert np.asarray(concepts.error(law, one, other)).tolist() == [2**64 - 1] * 2 + [2**63, 0, 2**64 - 1]
+        assert np.asarray(concepts.error(law, one, zero)).tolist() == [0, 0, 2**63, 2**64 - 1, 2**64 - 1]
+
+
+def test_concepts_have_numbers_of_numpy_too():
+    concepts = Thresholds(Domain(9))
+    np.testing.assert_array_equal(concepts.numbered(np.arange(3)), concepts.numbered([0, 1, 2]))
+    for bad in (np.int64(9), np.int64(-1), 1.0, True, "1"):
+        with pytest.raises(InputError, match="target"):
+            concepts.numbered([bad])
+
+
 @pytest.mark.parametrize("size", [2**32, 2**32 + 1, 2**63, 2**64])
 @pytest.mark.parametrize("kind", [Points, Thresholds])
 def test_predictions_on_huge_domains(kind, size):

@@ -37,7 +37,7 @@ def test_sizes_that_are_none(size):
         Domain(size)
 
 
-@pytest.mark.parametrize("value", [-1, 10, 2**64, 0.5, float("inf"), float("nan")])
+@pytest.mark.parametrize("value", [-1, 10, 2**64, 0.5, float("inf"), float("nan"), None, "3", [1, 2], b"\x01"])
 def test_values_outside_are_refused(value):
     with pytest.raises(InputError, match="domain element"):
         Domain(10).encode([3, value])

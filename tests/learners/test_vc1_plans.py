@@ -9,15 +9,15 @@ from dpjax.concepts import Domain, Thresholds
 from dpjax.concepts import tree_generators as trees
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import ImproperVC1, ProperVC1, ThresholdInterior
-from dpjax.learners.vc1_improper import METHODS
+from dpjax.mechanisms.median import NAMES
 
 ACCURACY = Accuracy(0.1, 0.1)
 LEARNERS = {
-    **{f"improper, {method}": ImproperVC1(Thresholds(Domain(2**20)), method) for method in METHODS},
+    **{f"improper, {method}": ImproperVC1(Thresholds(Domain(2**20)), method) for method in NAMES},
     "improper, tree": ImproperVC1(trees.recursive(40, 3, 0.7), "exponential"),
     "proper": ProperVC1(trees.recursive(40, 3, 0.7), "exponential"),
     "proper, recprefix": ProperVC1(trees.figure_one(), "recprefix"),
-    **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in METHODS},
+    **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in NAMES},
 }
 SLOW = (
     "improper, treelog",
@@ -72,7 +72,7 @@ def test_eight_epsilons_are_traced_at_most_four_times(name):
 def test_every_median_says_what_it_spends():
     """TreeLog by RSC too: the guarantee follows the budget that was planned."""
     concepts = Thresholds(Domain(2**16))
-    for method in METHODS:
+    for method in NAMES:
         for epsilon in (0.01, 0.1, 1.0, 10.0):
             learner = ImproperVC1(concepts, method, 20)
             spent = learner.guarantee(learner.plan(Privacy(epsilon, 1e-6), ACCURACY))

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from dpjax.accounting.zcdp import exponential_epsilon0
+from dpjax.concepts import Domain, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.mechanisms.median import ExponentialPlan, RecPrefixPlan
+from dpjax.mechanisms.median import ExponentialPlan, MajorityPlan
 from dpjax.sanitizers import (
+    BLR,
+    MWEM,
     Hierarchy,
     IndependentQuantiles,
     JointQuantiles,
@@ -54,11 +57,11 @@ def test_many_parts_are_worth_zcdp():
     assert 2 * basic < part.epsilon < zcdp and 100 * part.delta < 0.5001e-6
 
 
-def test_blocks_of_recprefix():
+def test_blocks_of_majority():
     for alpha in (0.3, 0.02):
         sanitizer = RankBlocks(1024)
         plan = sanitizer.plan(PRIVACY, Accuracy(alpha, BETA))
-        assert isinstance(plan.median, RecPrefixPlan) or alpha < 0.1
+        assert isinstance(plan.median, MajorityPlan)
         assert 0.999 <= sanitizer.guarantee(plan).epsilon <= 1 and sanitizer.guarantee(plan).delta <= 1e-6
 
 
@@ -193,8 +196,10 @@ def test_equal_by_value_and_refusals():
         lambda: IndependentQuantiles(8, count=0),
         lambda: RecursiveQuantiles(8, levels=2, ties=40),
         lambda: JointQuantiles(8, count=257),
-        lambda: RankBlocks(8, median="rsc"),
+        lambda: RankBlocks(8, median="mean"),
         lambda: RankBlocks(8, median="recprefix", domain_size=9),
+        lambda: BLR(Thresholds(Domain(8))),
+        lambda: MWEM("queries"),
         lambda: RankBlocks(64, median="recprefix").plan(Privacy(1.0, 0.0), ACCURACY),
     ):
         with pytest.raises(InputError):

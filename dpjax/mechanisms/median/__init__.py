@@ -24,6 +24,8 @@ from .plan_search import rank_margin as rank_margin
 from .plan_treelog import TreeLogDesign as TreeLogDesign
 from .plan_treelog import plan_treelog as plan_treelog
 from .plans import METHODS as METHODS
+from .plans import NAMES as NAMES
+from .plans import RACED as RACED
 from .plans import ExponentialDesign as ExponentialDesign
 from .plans import plan_auto as plan_auto
 from .plans import plan_exponential as plan_exponential

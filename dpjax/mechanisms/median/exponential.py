@@ -100,9 +100,7 @@ def exponential_median(
     Reference: McSherry and Talwar 2007, Theorem 6, for the rank score of a median; constants derived here.
     """
     _check(x, mask, bits)
-    factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
-    if bits > 64:
-        factor = resolved(factor, bits * math.log(2))
+    factor = resolved(rate(epsilon, monotonic=monotonic, neighboring=neighboring), bits * math.log(2))
     top = _top(bits, size)
     rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top[None], x), mask)
     first, last, score, alive = _pieces(rows, jnp.sum(mask, dtype=jnp.int32), top, margins)

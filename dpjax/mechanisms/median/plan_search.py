@@ -16,6 +16,9 @@ from dpjax.core.plans import Spends
 GRID = 2**16
 """Fractions are multiples of 1 / GRID: exact in float32, with sum exactly 1."""
 
+LEAST_DELTA = 1e-33
+"""Of a median: all its splits are normal float32 numbers."""
+
 SCORES = np.linspace(-12.0, 40.0, 209)
 """A grid of (gamma - gate of the choice among branching nodes) times the rate of that choice."""
 MISSED = 1 / (1 + np.exp(SCORES))
@@ -32,7 +35,8 @@ def level_bits(
     checks.integer("levels", levels, 1, 4)
     if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:  # the range in which the planners are tested
         raise InputError("epsilon", "a number in [1e-5, 1e3]", repr(epsilon), "plan within this range")
-    checks.delta(delta, positive_for="a recursive median")
+    if checks.delta(delta, positive_for="this median") < LEAST_DELTA:
+        raise InputError("delta", f"a number of at least {LEAST_DELTA} for this median", repr(delta), "use exponential")
     check_goal(beta, slack)
     widths = [bits]
     for _ in range(levels):

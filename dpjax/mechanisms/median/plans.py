@@ -18,11 +18,14 @@ from dpjax.mechanisms.median.exponential import ExponentialPlan
 from dpjax.mechanisms.median.plan_majority import plan_majority
 from dpjax.mechanisms.median.plan_recprefix import plan_recprefix
 from dpjax.mechanisms.median.plan_rsc import plan_rsc
-from dpjax.mechanisms.median.plan_search import MedianDesign, check_goal, chosen
+from dpjax.mechanisms.median.plan_search import LEAST_DELTA, MedianDesign, check_goal, chosen
 from dpjax.mechanisms.median.plan_treelog import plan_treelog
 
-METHODS = ("exponential", "recprefix", "treelog")
-"""Those that "auto" chooses from."""
+NAMES = ("auto", "exponential", "majority", "recprefix", "rsc", "treelog")
+"""Names of medians; "auto" is one of `METHODS`."""
+RACED = NAMES[1:]
+METHODS = ("exponential", "majority")
+"""Those that "auto" chooses from: wherever tried, each of the others needs as many records as majority, or more."""
 
 
 @dataclass(frozen=True)
@@ -71,31 +74,29 @@ def plan_exponential(
 
 
 def plan_auto(bits: int, epsilon: float, delta: float, beta: float, *, size: int | None = None) -> MedianDesign:
-    """The design that needs the fewest records for beta: exponential, RecPrefix or TreeLog; at delta 0 exponential.
+    """The design that needs the fewest records for beta: exponential or majority; at delta 0 exponential.
 
-    One level of recursion; two are worse up to the largest domain. The choice does not depend on alpha: each design
-    needs interior / (2 alpha) records for an alpha-median. At epsilon = 1, delta = 1e-6, beta = 0.1 the exponential
-    median is best of these up to 2**128, RecPrefix up to about 2**600; `plan_majority`, which is asked for by name,
-    needs fewer records than all three from 2**43 on.
+    The choice does not depend on alpha: each design needs interior / (2 alpha) records for an alpha-median. At
+    epsilon = 1, delta = 1e-6, beta = 0.1 the exponential median needs fewer up to 2**43, and majority beyond.
 
     Args:
       bits: in [1, 2**20]. epsilon: in [1e-5, 1e3]. delta: in [0, 1). beta: in (0, 1). size: see `plan_exponential`.
     """
-    designs: list[MedianDesign] = [plan_exponential(bits, epsilon, beta, size=size)]
-    if checks.delta(delta) > 0:
-        designs += [plan_recprefix(bits, epsilon, delta, beta), plan_treelog(bits, epsilon, delta, beta)]
-    return min(designs, key=lambda design: design.interior)
+    design: MedianDesign = plan_exponential(bits, epsilon, beta, size=size)
+    if checks.delta(delta) < LEAST_DELTA:
+        return design
+    return min(design, plan_majority(bits, epsilon, delta, beta), key=lambda each: each.interior)
 
 
 def plan_for(
     method: str, bits: int, epsilon: float, delta: float, beta: float, levels: int = 1, *, size: int | None = None
 ) -> MedianDesign:
-    """The design of a method by name: "auto", "majority", "rsc" or a member of ``METHODS``.
+    """The design of a method by name, one of ``NAMES``.
 
     levels: of the recursive ones. size: the domain is {0..size - 1}, which only the exponential median uses; all values
     by default.
     """
-    if checks.choice("method", method, (*METHODS, "auto", "majority", "rsc")) == "auto":
+    if checks.choice("method", method, NAMES) == "auto":
         return plan_auto(bits, epsilon, delta, beta, size=size)
     if method == "exponential":
         return plan_exponential(bits, epsilon, beta, size=size)

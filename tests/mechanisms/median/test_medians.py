@@ -22,7 +22,8 @@ from dpjax.mechanisms.median.private_median import median_margins
 from .families import FAMILIES, draw
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
-METHODS = ("exponential", "recprefix", "treelog", "rsc")
+METHODS = m.RACED
+SHORT = ("majority", "recprefix")  # the others are slow
 ALPHA = 1 / 3
 BITS, ROWS, TRIALS = 64, 400, 64  # of one program for success and all edges
 
@@ -67,7 +68,7 @@ def successes(plan, name, n, trials, alpha=None, seed=0, capacity=None):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "method", [m if m == "recprefix" else pytest.param(m, marks=pytest.mark.slow) for m in METHODS]
+    "method", [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
 )
 def test_success_at_the_proved_n(method, stats):
     plan = m.plan_for(method, BITS, EPSILON, DELTA, BETA)
@@ -89,7 +90,7 @@ def test_success_at_the_proved_n_long(method, bits, stats):
 
 @pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize("method", ["exponential", "recprefix", pytest.param("treelog", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", METHODS)
 def test_an_alpha_median_at_the_proved_n(method, stats):
     plan = m.plan_for(method, 20, EPSILON, DELTA, BETA)
     for name in ("uniform", "constant", "nested", "borderline 1.0", "cluster and uniform"):
@@ -106,8 +107,7 @@ def test_two_levels(method, stats):
 
 
 @pytest.mark.parametrize(
-    "method",
-    ["recprefix", pytest.param("treelog", marks=pytest.mark.slow), pytest.param("rsc", marks=pytest.mark.slow)],
+    "method", [*SHORT, pytest.param("treelog", marks=pytest.mark.slow), pytest.param("rsc", marks=pytest.mark.slow)]
 )
 def test_with_a_tenth_of_the_rows_it_fails(method):
     """And says so, or answers outside: the n of the plan is no formality."""
@@ -133,7 +133,7 @@ def test_both_branches_of_treelog_are_taken():
 
 @pytest.mark.parametrize("bits", [pytest.param(1, marks=pytest.mark.slow), BITS])
 @pytest.mark.parametrize(
-    "method", ["recprefix", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "recprefix")]
+    "method", [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
 )
 def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
     plan = m.plan_for(method, bits, EPSILON, DELTA, BETA)
@@ -146,7 +146,7 @@ def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
         assert all(0 <= value < 1 << bits for value in element) and (element[outcome == -1] == 0).all()
 
 
-@pytest.mark.parametrize("method", ["recprefix", pytest.param("treelog", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", [*SHORT, pytest.param("treelog", marks=pytest.mark.slow)])
 def test_any_budget_runs(method):
     """Integers run at budgets they were not made for; without delta the choosing mechanism never answers."""
     design = m.plan_for(method, BITS, EPSILON, DELTA, BETA)
@@ -165,7 +165,7 @@ def test_any_budget_runs(method):
 
 @pytest.mark.optimized
 @pytest.mark.parametrize(
-    "method", ["recprefix", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "recprefix")]
+    "method", [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
 )
 def test_buffer_order_and_batch_do_not_matter(method):
     plan = m.plan_for(method, BITS, EPSILON, DELTA, BETA)
@@ -226,7 +226,13 @@ def test_a_median_of_small_alpha_at_the_proved_n(method, stats):
 # --- guarantees -------------------------------------------------------------------------------------------------------
 
 
-COUNTS = {"exponential": 200, "recprefix": 200, "treelog": 40, "rsc": 40}  # of budgets; a quarter of them first
+COUNTS = {
+    "exponential": 200,
+    "majority": 200,
+    "recprefix": 200,
+    "treelog": 40,
+    "rsc": 40,
+}  # of budgets; a quarter of them first
 
 
 @pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.slow), 4])
@@ -261,6 +267,13 @@ def test_budgets_at_once_answer_as_one_by_one(method):
     alone = [jax.jit(run)(plan) for plan in plans]
     together = jax.jit(jax.vmap(run))(stack_plans(plans))
     chex.assert_trees_all_equal(jax.tree.map(lambda *parts: np.stack(parts), *alone), together)
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_a_delta_whose_parts_are_no_float32_numbers_is_refused(method):
+    with pytest.raises(InputError, match=r"^delta: expected a number of at least 1e-33 for this median, got 1e-37"):
+        m.plan_for(method, 64, EPSILON, 1e-37, BETA)
+    assert m.plan_for("auto", 256, EPSILON, 1e-37, BETA) == m.plan_exponential(256, EPSILON, BETA)
 
 
 def test_a_design_is_not_a_plan():
