@@ -1,5 +1,6 @@
 """Sanitizers as targets, on databases of a few two-bit numbers."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from jax import Array
@@ -11,18 +12,36 @@ from dpjax.audit.target.target import Pair, Target
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
+from dpjax.core.plans import up, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.evidence.medians import small_majority
 from dpjax.evidence.worlds import rows_of
+from dpjax.sanitizers.majority_hierarchy import MajorityHierarchyPlan, WindowPlan
 
 _BITS, _ROWS = 2, 4
 _ACCURACY = Accuracy(0.5, 0.1)  # unused, since the structure is given
 _QUERIES = Finite.of([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1]])
+
+
+@dataclass(frozen=True)
+class SmallWindows(s.MajorityHierarchy):
+    """A `MajorityHierarchy` with windows of three rows at the first level and of two at the second."""
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> MajorityHierarchyPlan:
+        """Half of epsilon and all of delta for the medians, half of epsilon for the counts."""
+        epsilon, delta, levels = float(privacy.epsilon), float(privacy.delta), self.levels or 1
+        part = Privacy(epsilon / (4 * levels - 2), delta / (2 * levels - 1))
+        splits = tuple(WindowPlan(small_majority(self.bits, part), whole(rows)) for rows in (3, 2)[:levels])
+        return MajorityHierarchyPlan(splits, up(4 / epsilon), 4)
+
+
 SMALL: dict[str, s.Sanitizer] = {
     "sanitizer-blocks": s.RankBlocks(_BITS, blocks=2, median="exponential"),
     "sanitizer-blr": s.BLR(_QUERIES, 2),
     "sanitizer-hierarchy": s.Hierarchy(_BITS, levels=1, counts=0.5),
     "sanitizer-independent": s.IndependentQuantiles(_BITS, count=2),
     "sanitizer-joint": s.JointQuantiles(_BITS, count=2, ties=0),
+    "sanitizer-majority": SmallWindows(_BITS, levels=1),
     "sanitizer-mwem": s.MWEM(_QUERIES, 2),
     "sanitizer-mwem-replays": s.MWEM(_QUERIES, 2, 2),
     "sanitizer-points": s.PointCounts(Domain(1 << _BITS), 2, 2),
@@ -42,8 +61,9 @@ def sanitizer_target(name: str) -> Target:
         made = sanitizer.sanitize(key, data.x, data.mask, plan)
         return made.points, made.weights
 
+    kind = next(kind for kind in type(sanitizer).__mro__ if getattr(s, kind.__name__, None) is kind)
     head = name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes
-    return Target(*head, _pairs, table_of_run(run), plan, covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",))
+    return Target(*head, _pairs, table_of_run(run), plan, covers=(f"dpjax.sanitizers.{kind.__name__}",))
 
 
 def sanitizer_names() -> list[str]:

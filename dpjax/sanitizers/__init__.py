@@ -9,6 +9,7 @@ from .choice import candidates as candidates
 from .choice import default as default
 from .hierarchy import Hierarchy as Hierarchy
 from .joint import JointQuantiles as JointQuantiles
+from .majority_hierarchy import MajorityHierarchy as MajorityHierarchy
 from .mwem import MWEM as MWEM
 from .points import PointCounts as PointCounts
 from .quantiles import IndependentQuantiles as IndependentQuantiles

@@ -8,6 +8,7 @@ from dpjax.sanitizers.base import Sanitizer
 from dpjax.sanitizers.blocks import RankBlocks
 from dpjax.sanitizers.hierarchy import Hierarchy
 from dpjax.sanitizers.joint import JointQuantiles
+from dpjax.sanitizers.majority_hierarchy import MajorityHierarchy
 from dpjax.sanitizers.quantiles import IndependentQuantiles, RecursiveQuantiles
 from dpjax.sanitizers.slices import Slices
 
@@ -15,6 +16,7 @@ SANITIZERS: dict[str, Callable[[int], Sanitizer]] = {
     "blocks": RankBlocks,
     "slices": Slices,
     "hierarchy": Hierarchy,
+    "majority": MajorityHierarchy,
     "independent": IndependentQuantiles,
     "recursive": RecursiveQuantiles,
     "joint": JointQuantiles,
@@ -25,8 +27,8 @@ _FEW_EQUAL = ("recursive", "joint")  # proved for rows with few duplicates
 def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[str, tuple[Sanitizer, int]]:
     """Every sanitizer that can be planned for this accuracy, with its proved sample size, on the host.
 
-    Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; sanitizers
-    that cannot be planned are omitted.
+    Slices and majority need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above
+    1 / 512; sanitizers that cannot be planned are omitted.
     """
     planned: dict[str, tuple[Sanitizer, int]] = {}
     for name, made in SANITIZERS.items():

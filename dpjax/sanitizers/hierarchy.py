@@ -1,6 +1,7 @@
 """S-hier: repeated three-way splits by private medians, then noisy counts of the leaves."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -75,6 +76,10 @@ class Parts(NamedTuple):
         return Parts(*(column.reshape(-1, *column.shape[2:]) for column in (lows, highs, alive)))
 
 
+Median = Callable[[Array, Parts, Any], Array]
+"""(key, one part, numbers of its level) -> an element, ``uint32[W]``."""
+
+
 def levels_tried(alpha: float) -> range:
     """Four numbers of levels; the first leaves parts of at most 2 alpha. InputError if all are too many."""
     least = max(1, math.ceil(-math.log2(alpha)) - 1)
@@ -84,32 +89,52 @@ def levels_tried(alpha: float) -> range:
 
 
 def median_tree(
-    key: Array, x: Array, mask: Array, epsilons: Array, bits: int, size: int | None = None
+    key: Array, levels: Any, median: Median, bits: int, size: int | None = None
 ) -> tuple[Parts, Array, Array]:
     """Recursive medians: (the 2^levels parts between them, the 2^levels - 1 medians in order, whether each is real).
 
     They are computed one after the other, level by level: the program does not grow with the number of levels.
 
     Args:
-      key: consumed. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``.
-      epsilons: ``float32[levels]``, of one median of each level, the root first, when a row is added or removed: its
-        rate, as adding rows never lowers its score.
+      key: consumed.
+      levels: a pytree of arrays ``[levels, ...]``, the numbers of one median of each level, the root first.
+      median: of one part, which reads no other rows. An answer outside the part is moved to its nearest end.
 
-    Privacy: (2 sum(epsilons), 0), REPLACE_ONE, for every database. Given the levels above, the parts of a level are
-      public and disjoint, so a removed row changes one of them and an added row one of them; sizes of the parts are
-      never used. Each of the two changes costs a level's epsilon, and the levels add.
+    Privacy: twice what one median of each level spends when a row is added to its part or removed, added over the
+      levels, REPLACE_ONE, for every database. Given the levels above, the parts of a level are public and disjoint, so
+      a removed row changes one of them and an added row one of them; sizes of the parts are never published.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursive quantiles); three-way splits and constants our own.
     """
-    levels = epsilons.shape[0]
-    inner = 2**levels - 1
+    depth = jax.tree.leaves(levels)[0].shape[0]
+    inner = 2**depth - 1
     nodes = Parts(*(jnp.zeros((2 * inner + 1, *part.shape[1:]), part.dtype) for part in Parts.whole(bits, size)))
-    of_nodes = [keys.per_index(keys.stream(key, f"level {level}"), 2**level) for level in range(levels)]
+    of_nodes = [keys.per_index(keys.stream(key, f"level {level}"), 2**level) for level in range(depth)]
 
-    of_levels = jnp.repeat(jnp.asarray(epsilons), 2 ** np.arange(levels), total_repeat_length=inner)
+    def of_each(column: Array) -> Array:
+        return jnp.repeat(jnp.asarray(column), 2 ** np.arange(depth), axis=0, total_repeat_length=inner)
 
-    def one(nodes: Parts, turn: tuple[Array, Array, Array]) -> tuple[Parts, tuple[Array, Array]]:
-        node_key, node, epsilon = turn
+    def one(nodes: Parts, turn: tuple[Array, Array, Any]) -> tuple[Parts, tuple[Array, Array]]:
+        node_key, node, numbers = turn
         part = Parts(*(jax.lax.dynamic_slice_in_dim(column, node, 1) for column in nodes))
+        at = median(node_key, part, numbers)[None]
+        at = jnp.where(B.less(at, part.low)[:, None], part.low, at)
+        at = jnp.where(B.less(part.high, at)[:, None], part.high, at)
+        return nodes.put(2 * node + 1, part.split(at)), (at[0], part.alive[0])
+
+    start = nodes.put(0, Parts.whole(bits, size))
+    turns = jnp.concatenate(of_nodes), jnp.arange(inner, dtype=jnp.int32), jax.tree.map(of_each, levels)
+    nodes, columns = jax.lax.scan(one, start, turns)
+    at, alive = (
+        in_order([column[2**level - 1 : 2 ** (level + 1) - 1] for level in range(depth)]) for column in columns
+    )
+    return Parts(*(column[inner:] for column in nodes)), at, alive
+
+
+def exponential_medians(x: Array, mask: Array, bits: int, size: int | None = None) -> Median:
+    """For `median_tree`, whose ``levels`` are epsilons, ``float32[levels]``, of one median when a row is added or
+    removed: its rate, as adding rows never lowers its score. x: ``uint32[capacity, W]``, in any order."""
+
+    def median(key: Array, part: Parts, epsilon: Array) -> Array:
         law = exponential_median(
             x,
             part.holds(x)[0] & mask,
@@ -119,18 +144,9 @@ def median_tree(
             monotonic=True,
             neighboring=Neighboring.ADD_OR_REMOVE_ONE,
         )
-        at = law.sample(node_key)[None]
-        at = jnp.where(B.less(at, part.low)[:, None], part.low, at)
-        at = jnp.where(B.less(part.high, at)[:, None], part.high, at)
-        return nodes.put(2 * node + 1, part.split(at)), (at[0], part.alive[0])
+        return law.sample(key)
 
-    start = nodes.put(0, Parts.whole(bits, size))
-    turns = jnp.concatenate(of_nodes), jnp.arange(inner, dtype=jnp.int32), of_levels
-    nodes, columns = jax.lax.scan(one, start, turns)
-    at, alive = (
-        in_order([column[2**level - 1 : 2 ** (level + 1) - 1] for level in range(levels)]) for column in columns
-    )
-    return Parts(*(column[inner:] for column in nodes)), at, alive
+    return median
 
 
 def in_order(levels: list[Array]) -> Array:
@@ -156,12 +172,50 @@ class HierarchyPlan:
 
 
 @dataclass(frozen=True)
-class Hierarchy(OfThresholds):
-    """Parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts of all leaves as weights.
+class ThreeWay(OfThresholds):
+    """Base class: parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts of leaves as weights.
 
     A leaf that is an interval has half its weight at each of its ends, so inside it the error is half its rows. Before
     weights are computed, the running sums of the counts are corrected to end at n, to stay in [0, n] and to be
     nondecreasing. Noisy counts are integers clipped to [-n, 2 n].
+    """
+
+    levels: int | None = field(default=None, kw_only=True)
+    counts: float | None = field(default=None, kw_only=True)
+    domain_size: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self):
+        super().__post_init__()
+        checks.whole_or_none("levels", self.levels, 1, MOST_LEVELS)
+        if self.counts is not None:
+            checks.probability("counts", self.counts)
+
+    @abstractmethod
+    def split(self, key: Array, x: Array, mask: Array, plan: Any) -> tuple[Parts, Array, Array]:
+        """`median_tree`."""
+
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: Any) -> Sanitized:
+        """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
+        of_medians, of_counts = keys.streams(key, "medians", "counts")
+        parts, medians, counts = self.leaves(of_medians, x, mask, plan)
+        weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32))
+        inner = weights[::2]
+        ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
+        weights = jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
+        points = jnp.concatenate([parts.low, parts.high, medians])
+        return Sanitized.of(points, weights, listed=jnp.ones(weights.shape, bool))
+
+    def leaves(self, key: Array, x: Array, mask: Array, plan: Any) -> tuple[Parts, Array, RoundedLaplace]:
+        """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
+        parts, medians, real = self.split(key, x, mask, plan)
+        counts, n = leaf_counts(x, mask, parts, medians, real), jnp.sum(mask, dtype=jnp.int32)
+        law = noisy_counts(counts, plan.scale, sensitivity=2, low=-n, high=2 * n, most=3 * x.shape[0])
+        return parts, medians, law
+
+
+@dataclass(frozen=True)
+class Hierarchy(ThreeWay):
+    """Three-way splits at exponential medians, and noisy counts of the leaves, see `ThreeWay`.
 
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows.
@@ -179,16 +233,7 @@ class Hierarchy(OfThresholds):
       its constants are our own.
     """
 
-    levels: int | None = field(default=None, kw_only=True)
-    counts: float | None = field(default=None, kw_only=True)
-    domain_size: int | None = field(default=None, kw_only=True)
     spends: ClassVar[Spends] = "pure"
-
-    def __post_init__(self):
-        super().__post_init__()
-        checks.whole_or_none("levels", self.levels, 1, MOST_LEVELS)
-        if self.counts is not None:
-            checks.probability("counts", self.counts)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
         """The levels and the fraction for counts that need the fewest rows; for 2^-levels if alpha is unreachable."""
@@ -204,23 +249,10 @@ class Hierarchy(OfThresholds):
         aim = alpha if alpha > 0.5 / 2 ** max(levels) else 2.0 ** -max(levels)
         return min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), aim, beta))
 
-    def sanitize(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> Sanitized:
-        """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
-        of_medians, of_counts = keys.streams(key, "medians", "counts")
-        parts, medians, counts = self.leaves(of_medians, x, mask, plan)
-        weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32))
-        inner = weights[::2]
-        ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
-        weights = jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
-        points = jnp.concatenate([parts.low, parts.high, medians])
-        return Sanitized.of(points, weights, listed=jnp.ones(weights.shape, bool))
-
-    def leaves(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> tuple[Parts, Array, RoundedLaplace]:
-        """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
-        parts, medians, real = median_tree(key, x, mask, plan.medians, self.bits, self.domain_size)
-        counts, n = leaf_counts(x, mask, parts, medians, real), jnp.sum(mask, dtype=jnp.int32)
-        law = noisy_counts(counts, plan.scale, sensitivity=2, low=-n, high=2 * n, most=3 * x.shape[0])
-        return parts, medians, law
+    def split(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> tuple[Parts, Array, Array]:
+        """`median_tree` of exponential medians."""
+        medians = exponential_medians(x, mask, self.bits, self.domain_size)
+        return median_tree(key, plan.medians, medians, self.bits, self.domain_size)
 
     def guarantee(self, plan: HierarchyPlan) -> Guarantee:
         """Levels of medians, and the counts."""

@@ -27,7 +27,7 @@ from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size, reference_epsilon
-from dpjax.sanitizers.hierarchy import MOST_LEVELS, levels_tried, median_tree
+from dpjax.sanitizers.hierarchy import MOST_LEVELS, exponential_medians, levels_tried, median_tree
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
@@ -175,7 +175,8 @@ class RecursiveQuantiles(OfThresholds):
         """2^levels + 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         rows, real = numbered(B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32), self.bits, plan.ties)
         epsilons = jnp.full(plan.levels, plan.epsilon, jnp.float32)
-        points = median_tree(key, rows, real, epsilons, self.bits + plan.ties)[1]
+        bits = self.bits + plan.ties
+        points = median_tree(key, epsilons, exponential_medians(rows, real, bits), bits)[1]
         return of_quantiles(shifted_right(points, self.bits, plan.ties), self.bits, None)
 
     def guarantee(self, plan: RecursionPlan) -> Guarantee:

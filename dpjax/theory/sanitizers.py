@@ -119,6 +119,24 @@ def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha
     return min(bound, max(rows, math.ceil(_clipped(leaves, scale, beta))))
 
 
+def windows(windows: Sequence[float], scale: float, alpha: float, beta: float) -> float:
+    """Rows for three-way splits at interior points of the middle ``windows[l]`` rows of each part of level l, and noisy
+    counts of the leaves; inf if no number is enough.
+
+    Each split leaves at most (c + w - 1) / 2 of c rows on either side. beta: for the counts alone, as in `hierarchy`.
+    The proof is docs/proofs/hierarchy.md#windows.
+    """
+    levels = len(windows)
+    leaves, room = 2 ** (levels + 1) - 1, alpha - 0.5 / 2**levels
+    if room <= 0:
+        return math.inf
+    scale = max(scale, _LEAST_SCALE)
+    excess = math.fsum((window - 1) / 2.0 ** (levels - level + 1) for level, window in enumerate(windows))
+    u = leaves / (leaves - 1) / scale * _GRID
+    noise = float(np.min((_log_sum_of_noise(u, leaves, scale) - math.log(0.99 * beta)) / u))
+    return math.ceil(max((1.5 + excess + noise) / room, _clipped(leaves, scale, beta)))
+
+
 def largest_part(log_size: float, rates: Sequence[float], n: int, beta: float) -> float:
     """m: with probability 1 - beta no interval between splits of n rows has more than m, as in `hierarchy_exact`."""
     u, log_excess = _log_excess(log_size, rates, math.inf)

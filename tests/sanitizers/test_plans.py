@@ -20,6 +20,7 @@ from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
     JointQuantiles,
+    MajorityHierarchy,
     PointCounts,
     RankBlocks,
     RecursiveQuantiles,
@@ -33,6 +34,7 @@ SANITIZERS = {
     "blocks, recprefix": RankBlocks(64, median="recprefix"),
     "slices": Slices(16),
     "hierarchy": Hierarchy(16),
+    "majority": MajorityHierarchy(16, levels=2),
     "independent": IndependentQuantiles(16),
     "recursive": RecursiveQuantiles(16),
     "joint": JointQuantiles(16),
@@ -41,7 +43,7 @@ SANITIZERS = {
     "MWEM": MWEM(QUERIES),
     "MWEM, few rounds": MWEM(QUERIES, 3),
 }
-TIED = ("recursive", "joint")  # bits for ties grow with the rows
+TIED = ("recursive", "joint", "majority")  # bits for ties, and windows, grow with the rows
 EPSILONS = np.geomspace(0.25, 4, 8)
 
 
@@ -79,7 +81,7 @@ def test_random_budgets_are_spent_and_not_exceeded(name, count):
 
 @pytest.mark.parametrize("name", SANITIZERS)
 def test_a_sweep_over_epsilon_is_one_program(name):
-    """At most four where bits that tell equal rows apart depend on the rows."""
+    """At most four where bits that tell equal rows apart, or buffers of windows, depend on the rows."""
     sanitizer = SANITIZERS[name]
     x, mask = np.zeros((16, 2 if sanitizer.bits > 32 else 1), np.uint32), np.ones(16, bool)
     sweep = EPSILONS if name in TIED else EPSILONS[::3]

@@ -16,6 +16,7 @@ from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
     JointQuantiles,
+    MajorityHierarchy,
     RankBlocks,
     RecursiveQuantiles,
     Slices,
@@ -81,7 +82,7 @@ def test_proved_rows_at_the_reference():
         (0.1, 32, Hierarchy),
         (0.01, 32, Hierarchy),
         (0.6, 16, IndependentQuantiles),
-        (0.2, 1024, RankBlocks),
+        (0.2, 1024, MajorityHierarchy),
     ],
 )
 def test_the_default_is_the_least_proved_number(alpha, bits, kind):

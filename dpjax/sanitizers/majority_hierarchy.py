@@ -1,0 +1,167 @@
+"""S-hier on large domains: three-way splits at majority medians, whose rows hardly grow with the domain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.accounting.composition import basic
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.ranges import positive
+from dpjax.core import bit_strings as B
+from dpjax.core import checks
+from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, plan_type, require_leaves, up, whole
+from dpjax.core.types import Accuracy, Privacy, host_numbers
+from dpjax.mechanisms.median import MajorityDesign, MajorityPlan, majority, plan_majority
+from dpjax.mechanisms.noise import laplace_mechanism_guarantee
+from dpjax.sanitizers.base import whole_rows
+from dpjax.sanitizers.hierarchy import Median, Parts, ThreeWay, levels_tried, median_tree
+from dpjax.theory import sanitizers as sizes
+
+COUNTS = 0.2
+"""The fraction of epsilon for the counts: best, or within 3% of the rows, for alpha from .2 to .003."""
+_MEDIANS = 0.9  # of beta
+_TYPICAL = 0.1  # an epsilon of a median; records are about proportional to its inverse
+
+
+@plan_type
+class WindowPlan:
+    """A median of the ``window`` rows in the middle of a part, ``int32[]``."""
+
+    median: MajorityPlan
+    window: Count
+
+
+@plan_type
+class MajorityHierarchyPlan:
+    """splits: a `WindowPlan` for each level, the root first. scale: ``float32[]``, of the counts. most: static; no
+    window is larger."""
+
+    splits: tuple[WindowPlan, ...]
+    scale: Positive
+    most: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """The number of points: two ends of each of 2^levels parts, and the medians between them."""
+        return 3 * 2 ** len(self.splits) - 1
+
+
+@dataclass(frozen=True)
+class MajorityHierarchy(ThreeWay):
+    """Three-way splits at medians of the middle of each part, and noisy counts of the leaves, see `ThreeWay`.
+
+    A part of c rows, in order, is continued by its low end before its first row and its high end behind its last one.
+    Its window is the w rows from place floor((c - w) / 2) on, and is split at `majority` of the window.
+
+    Args:
+      levels: in [1, 14], by default the number that needs the fewest rows.
+      counts: the fraction of epsilon for the counts, in (0, 1), by default `COUNTS`.
+      domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
+
+    Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n. A row that is added to a part, or removed,
+      replaces at most one row of its window (docs/proofs/hierarchy.md#windows), so a level spends twice the budget of
+      its medians, and the root, which has all rows, once; the counts as in `Hierarchy`.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`, `theory.sanitizers.windows`, which grows
+      with log log of the domain's size.
+    Reference: Bun, Nissim, Stemmer 2016, Proposition 2.21, for what is wanted; the sanitizer is our own.
+    """
+
+    spends: ClassVar[Spends] = "approximate"
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> MajorityHierarchyPlan:
+        """Equal parts of delta and of beta; epsilons with the fewest rows if those are proportional to 1 / epsilon."""
+        epsilon, delta, _, _ = host_numbers(privacy, accuracy)
+        checks.delta(delta, positive_for="medians by majority")
+        splits = tuple(WindowPlan(each.plan(), whole(each.interior)) for each in self._designed(privacy, accuracy))
+        left, most = epsilon - _spent(splits).epsilon, max(int(split.window) for split in splits)
+        return MajorityHierarchyPlan(splits, up(2 / (left * (1 - 1e-14))), bucket(most))
+
+    def split(self, key: Array, x: Array, mask: Array, plan: MajorityHierarchyPlan) -> tuple[Parts, Array, Array]:
+        """`median_tree` of medians of windows."""
+        levels = jax.tree.map(lambda *leaves: jnp.stack(leaves), *plan.splits)
+        return median_tree(key, levels, window_medians(x, mask, plan.most), self.bits, self.domain_size)
+
+    def guarantee(self, plan: MajorityHierarchyPlan) -> Guarantee:
+        """Levels of medians, and the counts."""
+        require_leaves(plan)
+        rate = 2 / positive("scale", plan.scale)
+        counts = laplace_mechanism_guarantee(rate, sensitivity=2, what="counts of the leaves")
+        return basic((_spent(plan.splits), counts), f"threshold sanitizer, {len(plan.splits)} levels")
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`theory.sanitizers.windows`."""
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        windows = [int(split.window) for split in plan.splits]
+        rows = sizes.windows(windows, float(plan.scale), alpha, (1 - _MEDIANS) * beta)
+        return whole_rows(rows, alpha, f"2**-{len(windows) + 1}", "levels")
+
+    def _designed(self, privacy: Privacy, accuracy: Accuracy) -> list[MajorityDesign]:
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        levels = _levels(self, delta, alpha, beta) if self.levels is None else self.levels
+        part, of_delta, of_beta = _shares(self, epsilon, delta, beta, levels)
+        return [plan_majority(self.bits, each, of_delta, of_beta) for each in part]
+
+
+@lru_cache(maxsize=1024)
+def _levels(sanitizer: MajorityHierarchy, delta: float, alpha: float, beta: float) -> int:
+    """The number that needs the fewest rows at epsilon 1, if records were proportional to 1 / epsilon."""
+    tried = levels_tried(alpha)
+    _, of_delta, of_beta = _shares(sanitizer, 1.0, delta, beta, tried[0] + 1)
+    records = plan_majority(sanitizer.bits, _TYPICAL, of_delta, of_beta).interior * _TYPICAL
+
+    def rows(levels: int) -> float:
+        part = _shares(sanitizer, 1.0, delta, beta, levels)[0]
+        return sizes.windows([records / each for each in part], 2 / _counts(sanitizer), alpha, (1 - _MEDIANS) * beta)
+
+    return min(tried, key=rows)
+
+
+def _shares(
+    sanitizer: MajorityHierarchy, epsilon: float, delta: float, beta: float, levels: int
+) -> tuple[list[float], float, float]:
+    """Of one median: its epsilon by level, its delta, and its probability of failure."""
+    parts = np.array([_touched(level) for level in range(levels)])
+    weights = np.sqrt(2.0 ** np.arange(levels) / parts)
+    each = (1 - _counts(sanitizer)) * epsilon * weights / (weights @ parts)
+    return each.tolist(), delta / int(parts.sum()), _MEDIANS * beta / (2**levels - 1)
+
+
+def _counts(sanitizer: MajorityHierarchy) -> float:
+    return COUNTS if sanitizer.counts is None else sanitizer.counts
+
+
+def _touched(level: int) -> int:
+    """Parts of a level that one replaced row changes, by one step each: the root holds all rows."""
+    return 1 if level == 0 else 2
+
+
+def _spent(splits: Sequence[WindowPlan]) -> Guarantee:
+    medians = [split.median.guarantee("median of a window") for split in splits]
+    return basic([m for level, m in enumerate(medians) for _ in range(_touched(level))], "three-way splits")
+
+
+def window_medians(x: Array, mask: Array, most: int) -> Median:
+    """For `median_tree`, whose ``levels`` are `WindowPlan`; at most ``most`` rows in a window."""
+    rows = B.sort_rows(x, mask)
+    real = jnp.arange(x.shape[0], dtype=jnp.int32) < jnp.sum(mask, dtype=jnp.int32)
+
+    def median(key: Array, part: Parts, own: WindowPlan) -> Array:
+        begin = jnp.sum(real & B.less(rows, part.low), dtype=jnp.int32)
+        count = jnp.sum(part.holds(rows)[0] & real, dtype=jnp.int32)
+        middle, place = window_of(rows, begin, count, own.window, part, most), jnp.arange(most, dtype=jnp.int32)
+        return majority(key, middle, place < own.window, own.median).element
+
+    return median
+
+
+def window_of(rows: Array, begin: Array, count: Array, window: Array, part: Parts, most: int) -> Array:
+    """The middle of the ``count`` sorted rows from ``begin`` on, ``uint32[most, W]``, the first ``window`` of them."""
+    at = jnp.arange(most, dtype=jnp.int32) + (count - window) // 2  # rounded down
+    inside = rows[jnp.clip(begin + at, 0, rows.shape[0] - 1)]
+    return jnp.where((at < 0)[:, None], part.low, jnp.where((at >= count)[:, None], part.high, inside))
