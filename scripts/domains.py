@@ -40,8 +40,8 @@ LEARNERS: Mapping[str, Callable[[Thresholds], Learner]] = MappingProxyType(
     {"kln": KLN} | {name: lambda c, name=name: ThresholdInterior(c, name) for name in NAMES if name != "kln"}
 )
 PLANNED = (4, 8, 16, 32, 64, 96, 128, 256, 512, 1024, 2048)
-MEASURED = {1.0: (4, 16, 64, 96, 128, 256, 1024), 4.0: (16, 64, 256, 1024)}
-DEAR = 10_000  # rows from which n* is searched with a fourth of the trials
+MEASURED = {1.0: (16, 64, 96, 128, 256, 1024), 4.0: (16, 64, 256)}
+DEAR = 10_000  # rows from which n* is not searched
 RATIO = 2 ** (1 / 16)
 HEAD = """# Thresholds by the size of the domain
 
@@ -73,7 +73,8 @@ The distribution has two adjacent elements of mass {above:g} each, a third of th
 on the last element: one threshold is good (`hard_tasks.low_thresholds`). At 64 bits the last table has
 `hard_tasks.gapped_thresholds` beside it, where 1024 adjacent thresholds are good and no row is near them.
 Success: at the planned n, in {trials} trials, with the exact interval at confidence 0.95. Bracket: (n_low, n_high] of
-n\\*, with confidence 0.95 ([what a bracket says](../explain/bracket.md)). Slack: planned n over n_high.
+n\\*, with confidence 0.95 ([what a bracket says](../explain/bracket.md)), searched up to a planned n of {dear}. Slack:
+planned n over n_high.
 
 """
 GAPPED = """
@@ -101,12 +102,12 @@ class Case:
     epsilon: float
     planned: int
     success: Rate
-    star: Bracket
+    star: Bracket | None
 
     @property
     def slack(self) -> str | None:
         """Planned n over the bracket's upper end."""
-        return f"{self.planned / self.star.n_high:.2f}" if self.star.n_high else None
+        return f"{self.planned / self.star.n_high:.2f}" if self.star and self.star.n_high else None
 
 
 @cache
@@ -131,9 +132,10 @@ def setting(name: str, bits: int, epsilon: float, *, gapped: bool = False) -> Se
     return Setting(LEARNERS[name](concepts), task, 1, n, epsilon, DELTA, ALPHA, BETA, "domains")
 
 
-def star(point: Setting, trials: int, cells: Cells) -> Bracket:
+def star(point: Setting, trials: int, cells: Cells) -> Bracket | None:
     """A bracket of n* near the planned n."""
-    trials = max(64, trials // 4) if point.n > DEAR else trials
+    if point.n > DEAR:
+        return None
     grid = geometric_grid(point.n // 4, 2 * point.n, RATIO)
     start = guess(point, cells, grid, max(1, trials // 16), 1 - BETA)
     return bracket(point, cells, grid, start=start, trials=2 * trials)
@@ -147,9 +149,9 @@ def measured(name: str, bits: int, epsilon: float, trials: int, cells: Cells) ->
     return case
 
 
-def words(found: Bracket) -> str:
+def words(found: Bracket | None) -> str | None:
     """(n_low, n_high]."""
-    return f"({found.n_low or 0}, {found.n_high or 'more'}]"
+    return found and f"({found.n_low or 0}, {found.n_high or 'more'}]"
 
 
 def main(
@@ -172,7 +174,7 @@ def main(
         page += f"\nepsilon = {epsilon:g}:\n\n" + table(("bits", "log\\*", *NAMES.values(), "below"), rows)
     fewest = min(planned(name, 2048, 1.0) for name in NAMES)
     page += BELOW.format(
-        crossings=_crossings(), above=1.01 * ALPHA, trials=trials, fewest=fewest, least=_below(2048, 1.0)
+        crossings=_crossings(), above=1.01 * ALPHA, trials=trials, dear=DEAR, fewest=fewest, least=_below(2048, 1.0)
     )
     header = ("bits", "epsilon", "learner", "planned n", "success there", "bracket of n\\*", "slack")
     page += table(
@@ -215,7 +217,7 @@ def _records() -> dict[str, str]:
 def _measured(cases: Sequence[Case]) -> str:
     said = []
     for epsilon in EPSILONS:
-        high = {(c.name, c.bits): c.star for c in cases if c.epsilon == epsilon and c.star.n_high}
+        high = {(c.name, c.bits): c.star for c in cases if c.epsilon == epsilon and c.star and c.star.n_high}
         for name in ("majority", "recprefix", "treelog", "rsc"):
             wins = sorted(b for own, b in high if own == name and _ahead(high, name, b))
             if wins:
@@ -241,9 +243,11 @@ def _draw(out: Path, seed: int, trials: int, cases: Sequence[Case]) -> None:
             lines.append(
                 Line(f"{label}, planned", name, PLANNED, [planned(name, b, epsilon) for b in PLANNED], kind="theorem")
             )
-            own = [c for c in cases if c.name == name and c.epsilon == epsilon and c.star.n_high]
+            own = [c for c in cases if c.name == name and c.epsilon == epsilon and c.star and c.star.n_high]
             if own:
-                lines.append(Line(f"{label}, measured", name, [c.bits for c in own], [c.star.n_high or 0 for c in own]))
+                lines.append(
+                    Line(f"{label}, measured", name, [c.bits for c in own], [c.star.n_high or 0 for c in own if c.star])
+                )
         panels.append(Panel(f"epsilon = {epsilon:g}", "bits of the domain", "rows $n$", lines, ticks=PLANNED[::2]))
     points = {
         f"{NAMES[c.name]}, {c.bits} bits, epsilon {c.epsilon:g}": setting(c.name, c.bits, c.epsilon) for c in cases

@@ -4,13 +4,14 @@ Run: python scripts/threshold_sanitizers.py [--out FOLDER]
 """
 
 import importlib.util
+import math
 import time
 from functools import partial
 from pathlib import Path
 
 import jax
 import numpy as np
-from pages import folder, write_page
+from pages import folder, table, write_page
 
 from dpjax.core import keys
 from dpjax.core.bit_strings import encode
@@ -21,13 +22,16 @@ from dpjax.sanitizers import Hierarchy, Sanitizer, candidates, worst_gap
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 ALPHAS, BITS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003), (16, 32, 64, 128, 256, 1024)
 TRIED = ((0.3, 16), (0.3, 32), (0.3, 64), (0.1, 32))
-LARGE = ((0.3, 256), (0.3, 1024))  # the two that compete for large domains
+LARGE = ((0.3, 256), (0.3, 1024))  # for those that compete on large domains
 DATABASES, RUNS, MOST_FAILURES = 4, 5, 2  # of a family at one n
 TEMPTING = "tempting medians"
+Rows = dict[tuple[int, float], dict[str, int]]
+"""By bits and alpha, of each sanitizer."""
 NAMES = {
     "blocks": "S-basic",
     "slices": "S-RSC",
     "hierarchy": "S-hier",
+    "majority": "S-maj",
     "independent": "independent quantiles",
     "recursive": "recursive quantiles",
     "joint": "joint quantiles",
@@ -36,7 +40,8 @@ HEAD = f"""# Sanitizers for thresholds, by domain and accuracy
 
 A sanitizer for thresholds releases a synthetic table on which every threshold counts about as many rows as on the data.
 Which one needs the fewest rows depends on the domain and on the accuracy: the hierarchy mostly, a few independent
-quantiles on some small domains, and blocks with RecPrefix medians on very large ones.
+quantiles on some small domains, and on very large ones the hierarchy with medians by majority, whose rows hardly grow
+with the domain.
 
 Written by `scripts/threshold_sanitizers.py`: epsilon = {EPSILON:g}, delta = {DELTA:g}, failure probability {BETA:g},
 replace-one. A sanitizer releases a synthetic database; its error is the
@@ -45,9 +50,10 @@ as the first column says. In the columns of the sanitizers: the number of rows f
 most alpha, for every database (recursive and joint quantiles: if no value occurs more than 2^ties times, see
 `RecursiveQuantiles`).
 
-S-basic is `RankBlocks`, S-RSC is `Slices`, S-hier is `Hierarchy`; the others are `IndependentQuantiles`,
-`RecursiveQuantiles` and `JointQuantiles`, all of `dpjax.sanitizers`. Bold: the choice of `dpjax.sanitizers.default`,
-which is the smallest number without recursive and joint quantiles, whose proofs need few equal rows.
+S-basic is `RankBlocks`, S-RSC is `Slices`, S-hier is `Hierarchy`, S-maj is `MajorityHierarchy`; the others are
+`IndependentQuantiles`, `RecursiveQuantiles` and `JointQuantiles`, all of `dpjax.sanitizers`. Bold: the choice of
+`dpjax.sanitizers.default`, which is the smallest number without recursive and joint quantiles, whose proofs need few
+equal rows.
 
 | bits | alpha | {" | ".join(NAMES.values())} |
 |---|---|{"---|" * len(NAMES)}
@@ -56,20 +62,30 @@ MIDDLE = f"""
 "works from": the smallest n, on a grid of ratio 2^(1/4) below the proved number, at which at most {MOST_FAILURES} of
 {DATABASES * RUNS} runs fail in each of 16 families of databases (`hard_tasks.hard_splits`, uniform, constant,
 adjacent values, nested, clusters, ...); "then fails on": the family that failed at the next smaller n; "ms": the time
-of one run at this n (one core, after compilation). At 256 and 1024 bits only the two that compete there.
+of one run at this n (one core, after compilation). At 256 and 1024 bits only those that compete there.
 
 | bits | alpha | sanitizer | proved | works from | then fails on | ms |
 |---|---|---|---|---|---|---|
 """
+EXPONENTS = """
+## How rows grow with accuracy and domain
+
+The power of 1 / alpha with which the proved rows grow, between two values of alpha:
+
+"""
 TAIL = """
+For L levels the excess of a part is about (L / epsilon) log |X| (S-hier) or (L / epsilon) log log |X| (S-maj) rows, and
+the noise of the counts sqrt(2^L) / epsilon; with L about log2(1 / alpha), n is a constant times (1 / alpha) log(1 /
+alpha) log |X| and more for the noise. So the power tends to 1, from above; at these alpha it is {least} to {most}. A
+table of blocks pays for 1 / alpha medians, whose budgets add up: 1.5 and more.
+
 Best sanitizers: the hierarchy, whose cost grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which
-needs no delta; in small domains a handful of independent quantiles, each of all rows, for some alpha; for very large
-domains and alpha >= 0.1 blocks (S-basic) with RecPrefix medians, since the cost of the others grows with ln |X|,
-theirs with log* |X| only: from 256 to 1024 bits their rows grow by 5 to 6% at alpha >= 0.1, those of the hierarchy to
-2.9 to 3.6 times as many. Slices of random length (S-RSC) have large constants in their theorem and are never the best
-here. Recursive and joint quantiles need a bound on equal rows, or additional bits that distinguish them, which the
-hierarchy avoids by counting a median's value as a leaf. The bound for joint quantiles, by a union over all tuples, is
-far from their performance: at 32 bits and alpha = 0.1 they need the fewest rows of all.
+needs no delta; in small domains a handful of independent quantiles, each of all rows, for some alpha; for large domains
+the hierarchy by majority: from 256 to 1024 bits its rows grow by {majority}, those of S-hier to {hierarchy} times as
+many. Slices of random length (S-RSC) have large constants in their theorem and are never the best here. Recursive and
+joint quantiles need a bound on equal rows, or additional bits that distinguish them, which the hierarchy avoids by
+counting a median's value as a leaf. The bound for joint quantiles, by a union over all tuples, is far from their
+performance: at 32 bits and alpha = 0.1 they need the fewest rows of all.
 """
 
 
@@ -87,9 +103,42 @@ def main(path: Path) -> None:
     tried += [
         _tried(bits, alpha, name, *plans[bits, alpha][name])
         for alpha, bits in LARGE
-        for name in ("blocks", "hierarchy")
+        for name in ("blocks", "hierarchy", "majority")
     ]
-    write_page(path, HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + TAIL)
+    rows = {key: {name: many for name, (_, many) in plan.items()} for key, plan in plans.items()}
+    page = HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + _exponents(rows) + _growth(rows)
+    write_page(path, page)
+
+
+def _exponents(rows: Rows) -> str:
+    names = ("blocks", "hierarchy", "majority")
+    lines = [
+        (bits, f"{high:g}", f"{low:g}", *(f"{_power(rows, bits, name, high, low):.2f}" for name in names))
+        for bits in (32, 128, 1024)
+        for high, low in ((0.1, 0.02), (0.02, 0.003))
+    ]
+    return EXPONENTS + table(("bits", "from alpha", "to", *(NAMES[name] for name in names)), lines)
+
+
+def _power(rows: Rows, bits: int, name: str, high: float, low: float) -> float:
+    return math.log(rows[bits, low][name] / rows[bits, high][name]) / math.log(high / low)
+
+
+def _growth(rows: Rows) -> str:
+    powers = [
+        _power(rows, bits, name, high, low)
+        for bits in (32, 128, 1024)
+        for name in ("hierarchy", "majority")
+        for high, low in ((0.1, 0.02), (0.02, 0.003))
+    ]
+    ratios = {name: [rows[1024, a][name] / rows[256, a][name] for a in ALPHAS] for name in ("majority", "hierarchy")}
+    small, large = ((min(ratios[name]), max(ratios[name])) for name in ("majority", "hierarchy"))
+    return TAIL.format(
+        least=f"{min(powers):.2f}",
+        most=f"{max(powers):.2f}",
+        majority=f"{small[0] - 1:.0%} to {small[1] - 1:.0%}",
+        hierarchy=f"{large[0]:.1f} to {large[1]:.1f}",
+    )
 
 
 def _proved(bits: int, alpha: float, plans: dict[str, tuple[Sanitizer, int]]) -> str:

@@ -22,7 +22,14 @@ _HERE = _ROOT / "docs/gallery"
 FIGURES = sorted(_HERE.glob("figures/*.png"))
 TOPICS = {
     "Which learner, and how many rows": ["exponents", "bns-multi", "ask", "slack", "multi-learners", "plans"],
-    "One class of VC dimension 1": ["vc1-height", "vc1-proper", "vc1-subsample-size", "median-domains", "one-tree"],
+    "One class of VC dimension 1": [
+        "vc1-height",
+        "vc1-proper",
+        "vc1-subsample-size",
+        "median-domains",
+        "domains",
+        "one-tree",
+    ],
     "Conjunctions and shapes in the plane": [
         "conjunctions",
         "polygons",

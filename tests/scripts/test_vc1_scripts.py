@@ -38,6 +38,16 @@ def test_median_domains_recursive(scripts, tmp_path):
 
 
 @pytest.mark.slow
+def test_domains(scripts, tmp_path):
+    scripts("domains").main(tmp_path, 3, 64, {1.0: (64,)}, ("kln", "majority"))
+    page = check(tmp_path, "domains", "domains")
+    kln, majority = rows(page, "64 | 1 |")
+    assert kln[2:4] == ["KLN", "1163"] and majority[2:4] == ["majority", "1715"]
+    assert all(float(row[4].split()[0]) >= 0.9 for row in (kln, majority))
+    assert "Fewer planned rows than `KLN`, by bits: at epsilon 1 majority from 100," in " ".join(page.split())
+
+
+@pytest.mark.slow
 def test_vc1_height(scripts, tmp_path):
     scripts("vc1_height").main(tmp_path, 3, 64, {"exponential": (4,)})
     measured, planned = rows(check(tmp_path, "vc1-height", "vc1_height"), "4 |")
