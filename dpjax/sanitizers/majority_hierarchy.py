@@ -1,9 +1,10 @@
 """S-hier on large domains: three-way splits at majority medians, whose rows hardly grow with the domain."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,14 @@ from dpjax.core import bit_strings as B
 from dpjax.core import checks
 from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, plan_type, require_leaves, up, whole
 from dpjax.core.types import Accuracy, Privacy, host_numbers
-from dpjax.mechanisms.median import MajorityDesign, MajorityPlan, majority, plan_majority
+from dpjax.mechanisms.median import (
+    MajorityDesign,
+    MajorityPlan,
+    failure_of,
+    majority,
+    plan_majority,
+    plan_majority_like,
+)
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import whole_rows
 from dpjax.sanitizers.hierarchy import Median, Parts, ThreeWay, levels_tried, median_tree
@@ -105,7 +113,14 @@ class MajorityHierarchy(ThreeWay):
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         levels = _levels(self, delta, alpha, beta) if self.levels is None else self.levels
         part, of_delta, of_beta = _shares(self, epsilon, delta, beta, levels)
-        return [plan_majority(self.bits, each, of_delta, of_beta) for each in part]
+        typical = plan_majority(self.bits, _TYPICAL, of_delta, of_beta)
+        return [plan_majority_like(typical, each) for each in part]
+
+    def unseen(self, concepts: Any, plan: MajorityHierarchyPlan, n: int, beta: float) -> float:
+        """The largest part for each interval of a difference, if the medians fail together with at most beta; or n."""
+        failure = math.fsum(2**level * failure_of(s.median, int(s.window)) for level, s in enumerate(plan.splits))
+        part = sizes.largest_window([int(split.window) for split in plan.splits], n)
+        return self.parts_of_a_difference(concepts) / 2 * part if failure <= beta else float(n)
 
 
 @lru_cache(maxsize=1024)

@@ -10,11 +10,13 @@ import pytest
 
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.enumeration.outcomes import exact_table
+from dpjax.concepts import Domain, Thresholds
 from dpjax.core import bit_strings as B
 from dpjax.core import keys
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence.sanitizers import SmallWindows
+from dpjax.learners import GenericLearner
 from dpjax.sanitizers import Hierarchy, MajorityHierarchy, candidates, worst_gap
 from dpjax.sanitizers.hierarchy import Parts
 from dpjax.sanitizers.majority_hierarchy import window_of
@@ -82,6 +84,26 @@ def test_rows_of_the_theorem():
     assert spent.neighboring is Neighboring.REPLACE_ONE
     planned = candidates(0.2, 512, PRIVACY, 0.1)
     assert min(planned, key=lambda name: planned[name][1]) == "majority"
+
+
+def test_rows_between_listed_points():
+    """Where the medians fail with more than beta nothing is known."""
+    sanitizer, concepts = MajorityHierarchy(16), Thresholds(Domain(2**16))
+    plan = sanitizer.plan(PRIVACY, ACCURACY)
+    assert sanitizer.unseen(concepts, plan, 10**5, 0.1) == sizes.largest_window(
+        [int(s.window) for s in plan.splits], 10**5
+    )
+    assert sanitizer.unseen(concepts, plan, 10**5, 1e-3) == 10**5
+
+
+@pytest.mark.slow
+def test_a_generic_learner_over_a_large_domain():
+    concepts = Thresholds(Domain(2**256))
+    rows = [
+        GenericLearner(concepts, 4, made(256)).sample_size(PRIVACY, Accuracy(0.1, 0.1))
+        for made in (MajorityHierarchy, Hierarchy)
+    ]
+    assert rows == [45358, 61876]
 
 
 def test_splits_leave_what_the_theorem_says():

@@ -14,7 +14,9 @@ from .exponential import three_candidates as three_candidates
 from .majority import MajorityPlan as MajorityPlan
 from .majority import majority as majority
 from .plan_majority import MajorityDesign as MajorityDesign
+from .plan_majority import failure_of as failure_of
 from .plan_majority import plan_majority as plan_majority
+from .plan_majority import plan_majority_like as plan_majority_like
 from .plan_recprefix import RecPrefixDesign as RecPrefixDesign
 from .plan_recprefix import plan_recprefix as plan_recprefix
 from .plan_rsc import RscDesign as RscDesign

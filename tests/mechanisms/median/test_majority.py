@@ -165,6 +165,19 @@ def test_half_of_the_records_of_recprefix_at_64_bits():
     assert m.plan_recprefix(64, EPSILON, DELTA, BETA).interior == 352
 
 
+def test_the_failure_of_a_plan_is_that_of_its_design():
+    for design in (m.plan_majority(64, EPSILON, DELTA, BETA), m.plan_majority(256, 0.1, 1e-8, 0.01)):
+        found = m.failure_of(design.plan(), design.interior)
+        assert design.failure * (1 - 1e-6) <= found <= design.failure * (1 + 1e-3)
+
+
+def test_a_design_like_another_one_needs_few_records_more():
+    typical = m.plan_majority(256, 0.1, 1e-8, 0.01)
+    for epsilon in (0.01, 0.3, 3.0):
+        like, best = m.plan_majority_like(typical, epsilon), m.plan_majority(256, epsilon, 1e-8, 0.01)
+        assert best.interior <= like.interior <= 1.03 * best.interior and like.failure <= 0.01
+
+
 def test_more_records_never_fail_more_often():
     design = m.plan_majority(32, EPSILON, DELTA, BETA)
     center, failures = 1 << 31, []
