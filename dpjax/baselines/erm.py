@@ -1,6 +1,7 @@
 """Empirical risk minimization, the non-private baseline."""
 
 from dataclasses import dataclass
+from math import log
 from typing import ClassVar
 
 import jax
@@ -17,6 +18,7 @@ from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner
 from dpjax.theory import erm as theory
+from dpjax.theory import generalization
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class ERM(Learner):
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`sample_size_of` for one concept."""
         return self.sample_size_of(1, privacy, accuracy)
+
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """For one concept, `theory.erm.agnostic` or `theory.generalization.agnostic` at alpha / 2, the less."""
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        cuts = generalization.agnostic(lambda n: log(self.concepts.growth(2 * n)), 1, alpha / 2, beta)
+        return min(theory.agnostic(self.concepts.size, alpha, beta), cuts)
 
     def sample_size_of(self, k: int, privacy: Privacy, accuracy: Accuracy) -> int:
         """The class's bound in `theory.erm` at beta / k; that for points covers any number of concepts.

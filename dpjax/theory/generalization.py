@@ -43,4 +43,15 @@ def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) ->
     return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha * n / 16)
 
 
+def agnostic(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:
+    """Rows from which, with probability 1 - beta, all empirical errors of all concepts are within alpha of the errors,
+    in each of k columns with any labels: 4 s k exp(-alpha^2 n/8) <= beta, s = e^``restrictions(n)``.
+
+    Reference: Vapnik and Chervonenkis 1971, Theorem 2, which asks for alpha^2 n >= 2; that follows, as 4 s k / beta is
+      above 4. It is Bun, Nissim, Stemmer 2016, Theorem 2.8, with numbers of restrictions instead of the VC dimension.
+    """
+    checks.accuracy(alpha, beta)
+    return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha**2 * n / 8)
+
+
 host_functions(globals())

@@ -27,6 +27,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import BitReduction, Boosted, Confident, EmpiricalLearner, Independent
 from dpjax.theory import erm as theory
+from dpjax.theory import generalization
 
 ACCURACY = Accuracy(0.1, 0.1)
 MATRIX = np.random.default_rng(2).random((8, 6)) < 0.5
@@ -182,3 +183,24 @@ def test_nothing_that_is_made_of_it_claims_privacy(of):
         assert learner.guarantee(learner.plan(Privacy(1.0, delta), ACCURACY, 200)) is None
     with pytest.raises(InputError, match="zcdp"):
         Independent(ERM(Thresholds(Domain(16))), 3, "zcdp")
+
+
+def test_agnostic_rows_of_a_finite_class_are_enough_and_nearly_needed():
+    """Two constant concepts, labels of mean (1 - alpha) / 2 and (1 + alpha) / 2: ties count as failures, exactly."""
+    for alpha, beta in ((0.3, 0.1), (0.1, 0.01)):
+        n = theory.agnostic(2, alpha, beta)
+        failure = lambda n, a=alpha: binom.cdf(n // 2, n, (1 + a) / 2)  # noqa: E731
+        assert failure(n) <= beta < failure(n // 4)
+
+
+def test_agnostic_rows_by_the_growth_function():
+    """They do not grow with the domain, and all errors of thresholds are near the empirical ones."""
+    rows = [ERM(Thresholds(Domain(2**bits))).agnostic_sample_size(Privacy(1.0), ACCURACY) for bits in (8, 1024, 2048)]
+    assert rows[0] == theory.agnostic(256, 0.1, 0.1) < rows[1] == rows[2]
+    n, generator = generalization.agnostic(generalization.line, 1, 0.2, 0.1), np.random.default_rng(0)
+    wide = 0
+    for _ in range(50):
+        x, y = generator.random(n), generator.random(n) < 0.5
+        signs = np.where(y[np.argsort(x)], -1, 1)
+        wide += np.max(np.abs(np.cumsum(signs))) / n > 0.2
+    assert wide <= 5
