@@ -45,11 +45,11 @@ DEAR = 10_000  # rows from which n* is not searched
 RATIO = 2 ** (1 / 16)
 HEAD = """# Thresholds by the size of the domain
 
-Who wins when the domain grows? `KLN` and the exponential median pay for every bit. RecPrefix, TreeLog and RSC are the
-recursions whose theorems say log\\* of the domain; [majority](../proofs/majority.md) pays for the logarithm of the
-number of bits, with less than half of their rows at every size that fits into a machine.
+Who wins when the domain grows? `KLN` and the exponential median pay for every bit. RecPrefix, TreeLog and RSC are
+recursions, whose theorems say the iterated logarithm of the domain; majority pays for the logarithm of the number of
+bits, with less than half of their rows at every size that fits into a machine.
 
-Written by `scripts/domains.py`: `KLN` and `ThresholdInterior` with each of its medians, over domains of 2^4 to 2^2048
+Written by `scripts/domains.py`: `KLN` and `ThresholdInterior` with each of its medians (majority is our own, [proof](../proofs/majority.md)), over domains of 2^4 to 2^2048
 elements; delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}, replace-one.
 
 ## What the theorems ask for

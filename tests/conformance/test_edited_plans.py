@@ -34,6 +34,7 @@ COUNTED = (
     "records",
     "subsamples",
     "rows",
+    "window",
     "ends",
     "batches",
     "high",
