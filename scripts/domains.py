@@ -49,8 +49,8 @@ Who wins when the domain grows? `KLN` and the exponential median pay for every b
 recursions, whose theorems say the iterated logarithm of the domain; majority pays for the logarithm of the number of
 bits, with less than half of their rows at every size that fits into a machine.
 
-Written by `scripts/domains.py`: `KLN` and `ThresholdInterior` with each of its medians (majority is our own, [proof](../proofs/majority.md)), over domains of 2^4 to 2^2048
-elements; delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}, replace-one.
+Written by `scripts/domains.py`: `KLN` and `ThresholdInterior` with each of its medians (majority is our own,
+[proof](../proofs/majority.md)), over domains of 2^4 to 2^2048 elements; delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}, replace-one.
 
 ## What the theorems ask for
 
