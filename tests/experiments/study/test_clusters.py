@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
@@ -86,8 +87,8 @@ def test_what_is_no_cluster(given, what):
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["process", "cluster"])
 def test_the_overhead_of_cells_of_one_second(where, tmp_path, monkeypatch):
-    """From the first cell to the last, two at a time by threads of this process or by workers of a LocalCluster: at
-    most 5% more than the seconds that the cells sleep."""
+    """From the first cell to the last, two at a time by threads of this process or by workers of a LocalCluster: they
+    are idle for at most 5% of the time, and most cells take at most 5% more than the second that they sleep."""
     faults, cells = tmp_path / "faults", 60
     faults.mkdir()
     for n in range(1, cells + 1):
@@ -99,5 +100,6 @@ def test_the_overhead_of_cells_of_one_second(where, tmp_path, monkeypatch):
         study.run(tmp_path / "out", executor=executor, **options)
     told = Records(tmp_path / "out")
     records = [told.done(name) for name in told.names()[0]]
+    spent = [one["seconds"] for one in records]  # the first cells compile
     span = max(one["at"] for one in records) - min(one["at"] - one["seconds"] for one in records)
-    assert len(records) == cells and 2 * span / cells - 1 <= 0.05
+    assert len(records) == cells and 2 * span / sum(spent) - 1 <= 0.05 and np.median(spent) <= 1.05
