@@ -68,7 +68,7 @@ def outcome(mutation: Mutation, root: Path, programs: Path) -> str:
         done = subprocess.run(
             words,
             cwd=root,
-            env=os.environ | shared | {"PYTHONDONTWRITEBYTECODE": "1"},
+            env=os.environ | shared | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(root)},
             capture_output=True,
             text=True,
             check=False,

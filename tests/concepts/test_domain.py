@@ -43,6 +43,12 @@ def test_values_outside_are_refused(value):
         Domain(10).encode([3, value])
 
 
+@pytest.mark.parametrize("count", [1, 3, 5, 1000])
+def test_spread_elements_are_the_middles_of_equal_parts(count):
+    size = 2**70 * count
+    assert Domain(size).spread(count) == [2**69 + i * 2**70 for i in range(count)]
+
+
 def test_a_large_domain_s_error_is_short():
     with pytest.raises(InputError, match=r"in \[1, 2\*\*2048\]") as refused:
         Domain(2**3000)

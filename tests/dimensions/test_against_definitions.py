@@ -131,6 +131,7 @@ def test_the_largest_cover_over_all_trees_of_binary_classes():
         for depth in (1, 2, 3) if matrix.shape[1] < 3 else (1, 2):
             largest = max(dimensions.zero_cover(matrix, tree).value for tree in trees(depth, matrix.shape[1]))
             assert dimensions.zero_cover_bound(matrix, depth).value == largest
+            assert dimensions.sauer_bound(depth, dimensions.littlestone_dimension(matrix).value, 1) >= largest
 
 
 def test_tables_over_all_sets_of_rows():

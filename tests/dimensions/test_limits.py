@@ -1,5 +1,6 @@
 """Deep classes, time limits from the first step on, large labels, and families that are none."""
 
+import itertools
 import sys
 import time
 from fractions import Fraction
@@ -77,6 +78,20 @@ def test_the_limit_holds_for_the_first_step_too(dimension, matrix):
     assert time.monotonic() - start < 3 and found.lower <= found.upper
     if found.witness is not None:
         assert found.witness.holds(matrix)
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 4, 16, 64])
+def test_bounds_of_a_star_search_that_ends_after_some_steps(ticks, monkeypatch):
+    """The empty set and five points: a star of all of them."""
+    matrix, left = np.vstack([np.zeros((1, 5), int), np.eye(5, dtype=int)]), itertools.count()
+
+    def tick(clock):
+        if next(left) == ticks:
+            raise TimeIsUp
+
+    monkeypatch.setattr(Clock, "tick", tick)
+    found = dimensions.star_number(matrix)
+    assert found.lower <= 5 <= found.upper and found.witness.holds(matrix)
 
 
 def test_columns_with_many_labels_are_read_as_those_with_few():

@@ -61,11 +61,14 @@ def slowly(tmp_path, monkeypatch):
     return switch
 
 
-def started(program, *arguments, **numbers):
+def started(program, root, *arguments, **numbers):
+    """A process of the program, which is a file: what was typed in has no digest, and begins with the first cell."""
     path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
-    words = [sys.executable, "-W", "ignore", "-c", program.format(**numbers), *map(str, arguments)]
+    file = Path(root).parent / "program.py"
+    if not file.exists():
+        file.write_text(program.format(**numbers))
     return subprocess.Popen(
-        words,
+        [sys.executable, "-W", "ignore", file, *map(str, (root, *arguments))],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -58,9 +58,9 @@ def test_every_row_is_in_one_block_or_behind_them(key):
     for t in targets:
         values += [t, t + 1] * 10
         labels += [1, 0] * 10
-    for t in targets:  # the rows behind the blocks agree with one of them
-        fresh = [t, t + 1] * 10
-        sample = database(LINE.domain, values + fresh, labels + [1, 0] * 10, 100)
+    for t in targets:  # the rows behind the blocks agree with one of them, and are fewer than those of a block
+        fresh = [t, t + 1] * 4
+        sample = database(LINE.domain, values + fresh, labels + [1, 0] * 4, 100)
         found = jit_learn(learner, key, sample, plan)
         assert found.concept.tolist() == [[0, t]]
 

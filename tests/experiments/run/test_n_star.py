@@ -1,5 +1,7 @@
 """Brackets of n* through the engine and a store."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import dpjax as dp
 from dpjax.experiments.results.result import Result
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.engine import Engine
-from dpjax.experiments.run.n_star import PROVED, bracket, cells_in, proved
+from dpjax.experiments.run.n_star import PROVED, bracket, cells_in, guess, proved
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
 from dpjax.experiments.store.store import Store
 from dpjax.experiments.sweep.setting import Setting
@@ -43,6 +45,25 @@ def _rounded(outcomes, block):
         return outcomes(self, where, -(-trials // block) * block)[:trials]
 
     return run
+
+
+class Halves:
+    """Cells in which all trials succeed above an n, half of them at it, and none below."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def counts(self, where, trials):
+        assert where.purpose == "guess"
+        share = 0 if where.n < self.at else 1 if where.n > self.at else 0.5
+        return {"successes": int(share * trials), "trials": trials, "no_answers": 0}
+
+
+def test_a_guess_is_the_first_n_of_the_grid_with_the_wanted_successes():
+    for n, following in itertools.pairwise((*GRID, None)):
+        assert guess(setting(), Halves(n), GRID, 8, 0.5) == n
+        assert guess(setting(), Halves(n), GRID, 8, 0.6) == following
+    assert guess(setting(), Halves(1), GRID, 8, 0.5) == GRID[0]
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """Dask clusters as they are configured. That they compute is seen in test_kills.py, on Slurm in cli/test_slurm.py."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
@@ -83,18 +85,21 @@ def test_what_is_no_cluster(given, what):
 
 
 @pytest.mark.slow
-def test_the_overhead_of_a_local_cluster(tmp_path, monkeypatch):
-    """Cells of one second: the time in which two workers compute nothing, from the first cell to the last."""
+@pytest.mark.parametrize("where", ["process", "cluster"])
+def test_the_overhead_of_cells_of_one_second(where, tmp_path, monkeypatch):
+    """From the first cell to the last, two at a time by threads of this process or by workers of a LocalCluster: they
+    are idle for at most 5% of the time, and most cells take at most 5% more than the second that they sleep."""
     faults, cells = tmp_path / "faults", 60
     faults.mkdir()
     for n in range(1, cells + 1):
         (faults / f"slow-{n}").write_text("1")
     monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
-    with cluster("local", workers=2) as executor:
-        fast.study(cells).run(tmp_path / "out", executor=executor, imports=("tests.experiments.fast",), quiet=True)
+    study, options = fast.study(cells), {"imports": ("tests.experiments.fast",), "quiet": True}
+    with cluster("local", workers=2) if where == "cluster" else nullcontext() as executor:
+        study.run(tmp_path / "out", executor=executor, **options)
     told = Records(tmp_path / "out")
     records = [told.done(name) for name in told.names()[0]]
-    spent = sum(one["seconds"] for one in records)
+    spent = [one["seconds"] for one in records]  # the first cells compile
     span = max(one["at"] for one in records) - min(one["at"] - one["seconds"] for one in records)
-    assert len(records) == cells and 2 * span / spent - 1 <= 0.05
+    assert len(records) == cells and 2 * span / sum(spent) - 1 <= 0.05 and np.median(spent) <= 1.05
