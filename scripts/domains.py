@@ -50,7 +50,8 @@ recursions, whose theorems say the iterated logarithm of the domain; majority pa
 bits, with less than half of their rows at every size that fits into a machine.
 
 Written by `scripts/domains.py`: `KLN` and `ThresholdInterior` with each of its medians (majority is our own,
-[proof](../proofs/majority.md)), over domains of 2^4 to 2^2048 elements; delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}, replace-one.
+[proof](../proofs/majority.md)), over domains of 2^4 to 2^2048 elements; delta = {delta:g}, alpha = {alpha:g}, beta =
+{beta:g}, replace-one.
 
 ## What the theorems ask for
 
