@@ -142,27 +142,36 @@ class Gaps:
         return (self.lower[0] <= 0) & (self.lower[1] <= 0)
 
     def split(self, trapezoid: Trapezoids, unsure: Array) -> Split:
-        """Along the line of a row in the middle, if most lines of undecided rows go from end to end.
+        """Of two splits the one that leaves fewer undecided rows in both parts together.
 
-        Otherwise at the slope where the line of a row in the middle meets the lower or the upper side, whichever more
-        of them meet: rows on one line with the row of this side meet it in the same place. Without undecided rows the
-        slopes are halved.
+        One is along the line of a row in the middle of those that go from end to end, and not steeper than most. The
+        other is at a slope where the line of a row in the middle meets the lower or the upper side, whichever more of
+        them meet: if the row of this side is on one line with them, they meet it in the same place. If each goes from
+        end to end, the slopes are halved.
         """
         lower, upper = ([end.astype(jnp.float64) for end in side] for side in (self.lower, self.upper))
+        heights = jnp.maximum(lower[0] + lower[1] - upper[0] - upper[1], 1.0)
         through = unsure & (lower[0] >= 0) & (lower[1] >= 0) & (upper[0] <= 0) & (upper[1] <= 0)
+        row = middle_of([(lower[0] + lower[1]) / heights, (lower[1] - lower[0]) / heights], through)
+        by_row = [end - end[row] for end in lower]
+        of_along = _left(lower, by_row, unsure) + _left(by_row, upper, unsure)
+
         meet = [unsure & ((side[0] < 0) != (side[1] < 0)) for side in (lower, [-end for end in upper])]
-        count, of_through, of_lower, of_upper = (_count(part) for part in (unsure, through, *meet))
-        along, by_lower = (of_through > 0) & (2 * of_through >= count), of_lower >= of_upper
-        among = jnp.where(along, through, jnp.where(by_lower, *meet))
+        by_lower = _count(meet[0]) >= _count(meet[1])
         first, last = (jnp.where(by_lower, *ends) for ends in zip(lower, upper, strict=True))
-        place = jnp.where(along, (lower[0] + lower[1]) / jnp.maximum(_both(lower, upper), 1.0), _fraction(first, last))
-        row = middle_of(place, among)
+        place = first / jnp.where(first == last, 1.0, first - last)
+        among = jnp.where(by_lower, *meet)
+        part = jnp.where(jnp.any(among), place[middle_of([place], among)], 0.5)
+        half = [side[0] + part * (side[1] - side[0]) for side in (lower, upper)]
+        of_slope = _left([lower[0], half[0]], [upper[0], half[1]], unsure)
+        of_slope = of_slope + _left([half[0], lower[1]], [half[1], upper[1]], unsure)
+
         width = trapezoid.high - trapezoid.low
-        met = trapezoid.low + 1 + _part(width - 1, place[row])
+        along = jnp.any(through) & ((of_along <= of_slope) | (width < 2))
+        met = trapezoid.low + 1 + _part(width - 1, part)
         met = where(met < trapezoid.high, met, trapezoid.high - 1)
-        s = where(count > 0, met, trapezoid.low + (width >> 1))
         base = jax.tree.map(lambda part: part[row], self.base)
-        return Split(along, where(along, base, s), self.slope[row], count, along | (width > 1))
+        return Split(along, where(along, base, met), self.slope[row], _count(unsure), along | (width > 1))
 
 
 def unsigned(values: Array, words: int) -> Array:
@@ -178,29 +187,27 @@ def largest(values: Array) -> Array:
     return jax.lax.argmax(values == jnp.max(values, axis=0, keepdims=True), 0, jnp.int32)
 
 
-def middle_of(place: Array, among: Array) -> Array:
-    """The row ``among`` those given whose place, in [0, 1], is next to their mean, ``int32``.
+def middle_of(places: list[Array], among: Array) -> Array:
+    """The row ``among`` those given whose places, in [-1, 1], are next to their means, ``int32``.
 
-    The mean is a sum of integers, so that padding changes no bit.
+    A mean is a sum of integers, so that padding changes no bit.
     """
-    unit = 2.0**30
-    units = jnp.where(among, (jnp.where(among, place, 0.0) * unit).astype(jnp.int64), 0)
-    mean = (jnp.sum(units) // jnp.maximum(_count(among), 1)).astype(jnp.float64) / unit
-    return largest(jnp.where(among, -jnp.abs(place - mean), -2.0))
+    unit, away = 2.0**30, jnp.float64(0.0)
+    for place in places:
+        units = jnp.where(among, (jnp.where(among, place, 0.0) * unit).astype(jnp.int64), 0)
+        mean = (jnp.sum(units) // jnp.maximum(_count(among), 1)).astype(jnp.float64) / unit
+        away = away + jnp.abs(place - mean)
+    return largest(jnp.where(among, -away, -jnp.inf))
 
 
 def _count(rows: Array) -> Array:
     return jnp.sum(rows, dtype=jnp.int64)
 
 
-def _both(lower: list[Array], upper: list[Array]) -> Array:
-    return lower[0] + lower[1] - upper[0] - upper[1]
-
-
-def _fraction(first: Array, last: Array) -> Array:
-    """Where a line that is first and last so far above a side meets it, between 0 and 1 if it does."""
-    apart = first - last
-    return first / jnp.where(apart == 0, 1.0, apart)
+def _left(lower: list[Array], upper: list[Array], unsure: Array) -> Array:
+    """How many lines of ``unsure`` rows are neither above nor below a trapezoid, by their gaps at its ends."""
+    above = (upper[0] >= 0) & (upper[1] >= 0)
+    return _count(unsure & ~above & ~((lower[0] <= 0) & (lower[1] <= 0)))
 
 
 def _part(width: Any, fraction: Array) -> Any:
