@@ -15,13 +15,14 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core.integers import clip, constant, integers, stack, where, widened
+from dpjax.core.integers import clip, constant, integers, where, widened
 from dpjax.mechanisms.cover.lines.envelope import slackened
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
+from dpjax.mechanisms.cover.slabs.splits import split_of
 from dpjax.mechanisms.cover.slabs.trapezoids import Gaps, Split, Trapezoids
 
 CHARTS = np.array([0, 1, 1], np.int32)
@@ -78,19 +79,6 @@ class Boxes:
 
 @register_dataclass
 @dataclass(frozen=True)
-class Bound:
-    """log: ``float64[]``, of density times the sum over (a, b): that of a box of one point, or a bound for all points.
-
-    line: ``int32[]``, 0 to split the lower line, 1 for the upper line, at ``split``.
-    """
-
-    log: Array
-    line: Array
-    split: Split
-
-
-@register_dataclass
-@dataclass(frozen=True)
 class Instance:
     """What the weights of boxes depend on: rows, nodes with their widths ``[k, m]``, and a `pairs.reachable` score."""
 
@@ -138,8 +126,8 @@ def _between(grid: Grid, instance: Instance, box: Boxes) -> tuple[list[_Sides], 
     return [lower, upper], (node.first <= x) & (x <= node.last) & ~(lower.outside | upper.outside)
 
 
-def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Bound, Sums]:
-    """The log of density times the sum over (a, b), in O(n) steps: exact for a box of one point.
+def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Sums]:
+    """The log of density times the sum over (a, b), ``float64[]``, in O(n) steps: exact for a box of one point.
 
     For others it is at least that of each point, but for rounding: it counts the targets that may be in a wedge, and
     the others that surely are, as far as the lines decide.
@@ -148,8 +136,22 @@ def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Bound, Sums]:
     widths = jax.tree.map(lambda part: part[box.node], instance.widths)
     rows, surely = instance.rows, sides[0].inside & sides[1].inside
     made = sums(widths, may & rows.target, may & surely & rows.other, instance.score)
-    log = made.log_total(instance.score.coefficient) + log_peak(grid, box)
-    return Bound(log, *_split(box, sides, may & (rows.target | rows.other))), made
+    return made.log_total(instance.score.coefficient) + log_peak(grid, box), made
+
+
+def split_line(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Split]:
+    """Which line of a box to split, ``int32[]``, and where: the one that leaves more rows undecided.
+
+    If there are none, the one with more slopes.
+    """
+    sides, may = _between(grid, instance, box)
+    may = may & (instance.rows.target | instance.rows.other)
+    lines, unsure = [_line(box, line) for line in range(2)], [may & ~side.inside for side in sides]
+    lower, upper = (split_of(lines[i], sides[i].gaps, unsure[i]) for i in range(2))
+    of_lower, of_upper = (jnp.sum(part, dtype=jnp.int64) for part in unsure)
+    wider = lines[0].high - lines[0].low < lines[1].high - lines[1].low
+    more = (of_upper > of_lower) | ((of_upper == of_lower) & wider)
+    return more.astype(jnp.int32), where(more, upper, lower)
 
 
 def root_logs(grid: Grid, instance: Instance, roots: Boxes) -> Array:
@@ -177,14 +179,3 @@ def log_peak(grid: Grid, box: Boxes) -> Array:
         slope = clip(constant(0, one.low), one.low, one.high - 1)
         logs.append(MEASURE.log_density(grid, jnp.int32(0), slope[None]))
     return logs[0] + logs[1]
-
-
-def _split(box: Boxes, sides: list[_Sides], may: Array) -> tuple[Array, Split]:
-    """Of the line that leaves more rows undecided; if there are none, of that with more slopes."""
-    lines = [_line(box, line) for line in range(2)]
-    lower, upper = (
-        side.gaps.split(line, may & ~side.inside) for side, line in zip(sides, lines, strict=True)
-    )
-    wider = lines[0].high - lines[0].low < lines[1].high - lines[1].low
-    more = (upper.unsure > lower.unsure) | ((upper.unsure == lower.unsure) & wider)
-    return more.astype(jnp.int32), where(more, upper, lower)

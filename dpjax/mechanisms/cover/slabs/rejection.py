@@ -21,8 +21,9 @@ from dpjax.core import checks, random
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
-from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Instance, evaluate, root_logs, upper_bound
-from dpjax.mechanisms.cover.slabs.trapezoids import Split, largest
+from dpjax.mechanisms.cover.slabs.boxes import Boxes, Instance, evaluate, root_logs, split_line, upper_bound
+from dpjax.mechanisms.cover.slabs.splits import largest
+from dpjax.mechanisms.cover.slabs.trapezoids import Split
 
 _KINDS = 9
 
@@ -48,6 +49,19 @@ class Sizes:
     def nodes(self) -> int:
         """The number of nodes."""
         return 2 ** (self.depth + 1) - 1
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Bound:
+    """log: ``float64[...]``, above the log of density times the sum over (a, b) of all points of a box.
+
+    line: ``int32[...]``, 0 to split the lower line of the box, 1 for the upper line, at ``split``.
+    """
+
+    log: Array
+    line: Array
+    split: Split
 
 
 @register_dataclass
@@ -154,11 +168,11 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
         halves = table.halves(count)
         both = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), points, halves.boxes)
         made = jax.vmap(lambda box: evaluate(grid, instance, box)[0])(both)
+        splits = jax.vmap(lambda box: split_line(grid, instance, box))(halves.boxes)
         coin = jnp.log(random.uniform(of_coin, (count,), jnp.float64))
-        accepted = other | ((place >= 0) & (coin <= made.log[:count] - logs))
+        accepted = other | ((place >= 0) & (coin <= made[:count] - logs))
         first = jax.lax.argmax(accepted, 0, jnp.int32)
-        bounds = jax.tree.map(lambda part: part[count:], made)
-        table = table.split(halves, replace(bounds, log=upper_bound(instance, bounds.log)))
+        table = table.split(halves, Bound(upper_bound(instance, made[count:]), *splits))
         point = jax.tree.map(lambda part: part[first], points)
         drawn = Drawn(point, other[first], state.drawn.steps + 1, state.table.used)
         return _State(key, table, drawn, jnp.any(accepted))
