@@ -1,6 +1,7 @@
 """Bounds of boxes: at least the weight of each of their points, which is that of Python's integers; padding; splits."""
 
 import os
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -8,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.core.integers import encoded, on_host
+from dpjax.core.integers import encoded, integers, on_host
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Instance, evaluate, split_line, upper_bound
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import reachable
+from dpjax.mechanisms.cover.slabs.trapezoids import Trapezoids
 
 SHARE, COEFFICIENT = 3.5, 0.7
 
@@ -120,6 +122,25 @@ def test_bounds_are_above_exact_weights(d):
             gained.append(np.median((bound - exact)[exists]))
             boxes = half
     assert gained[-1] < 0.5 * gained[0]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_line_through_a_row_has_it_above(more):
+    """Lines with t the value of a row, or the next t, against Python's integers."""
+    grid, rng = HalfPlanes(1023).planes.grid, np.random.default_rng(7)
+    points, role = rows(1023, 24)
+    with jax.enable_x64(True):
+        instance, boxes = start(grid, points, role == 1, role == 2, np.arange(9, dtype=np.int32))
+        slopes, kinds = on_host(encoded(boxes.draw(jax.random.key(0)).lines.low)), np.asarray(boxes.kind)
+        t, real = np.empty((9, 2), object), np.flatnonzero(role)
+        for i, line in np.ndindex(9, 2):
+            chart, row = int(CHARTS[kinds[i, line]]), points[rng.choice(real)]
+            t[i, line] = (int(row[1 - chart]) << grid.bits) - int(slopes[i, line]) * int(row[chart]) + more
+        lines = Trapezoids.point(integers(slopes, grid.words), integers(t, grid.words))
+        *_, exact, _, _, _ = values(grid, instance, replace(boxes, lines=lines), jax.random.key(0))
+    nodes = jax.tree.map(np.asarray, instance.nodes)
+    wanted = [expected(grid, points, role, nodes, 0, kinds[i], slopes[i], t[i]) for i in range(9)]
+    np.testing.assert_allclose(exact, wanted, rtol=1e-9)
 
 
 @pytest.mark.optimized

@@ -51,6 +51,22 @@ def test_halves_have_the_points_on_either_side(along, at, slope):
     assert sorted(before + after) == points_of(*whole) and before and after
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_lines_are_above_or_below_a_trapezoid(shape):
+    """t = base - s slope against all points; a trapezoid without a point at one end may leave more undecided."""
+    points = np.array(points_of(*shape))
+    lines = np.array([(base, slope) for base in range(-20, 30) for slope in range(5)])
+    lower = points[:, 1] < lines[:, :1] - lines[:, 1:] * points[:, 0]
+    with jax.enable_x64(True):
+        one = made(*shape)
+        gaps = Gaps.of(one, jnp.asarray(lines[:, 0]), jnp.asarray(lines[:, 1], jnp.uint64))
+        over, under = np.asarray(gaps.over), np.asarray(gaps.under)
+        least = min(int(one.height(one.low)), int(one.height(one.high - 1)))
+    assert not (over & ~lower.all(1)).any() and not (under & lower.any(1)).any()
+    if least > 0:
+        assert (over == lower.all(1)).all() and (under == ~lower.any(1)).all()
+
+
 LINES = {
     "horizontal": lambda i: (i, 341),
     "vertical": lambda i: (341, i),
