@@ -23,7 +23,7 @@ from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
 from dpjax.mechanisms.cover.slabs.splits import split_of
-from dpjax.mechanisms.cover.slabs.trapezoids import Gaps, Split, Trapezoids
+from dpjax.mechanisms.cover.slabs.trapezoids import Crossed, Split, Trapezoids
 
 CHARTS = np.array([0, 1, 1], np.int32)
 LOWEST, HIGHEST = np.array([-1, 0, -1]), np.array([1, 1, 0])
@@ -100,18 +100,18 @@ class Instance:
 
 @dataclass(frozen=True)
 class _Sides:
-    """One line of a box against all rows: which it surely keeps or does not, and how far it is from them."""
+    """One line of a box against all rows: which it surely keeps or does not, by the lines of the rows."""
 
     inside: Array
     outside: Array
-    gaps: Gaps
+    rows: Crossed
 
 
 def _sides(grid: Grid, instance: Instance, box: Boxes, line: int) -> _Sides:
     chart, above = jnp.asarray(CHARTS)[box.kind[line]], jnp.asarray(ABOVE[line])[box.kind[line]]
     base = widened(instance.rows.points[1 - chart], grid.words) << grid.bits
-    gaps = Gaps.of(_line(box, line), base + 1, instance.rows.points[chart])
-    return _Sides(jnp.where(above, gaps.over, gaps.under), jnp.where(above, gaps.under, gaps.over), gaps)
+    rows = Crossed.of(_line(box, line), base + 1, instance.rows.points[chart])
+    return _Sides(jnp.where(above, rows.over, rows.under), jnp.where(above, rows.under, rows.over), rows)
 
 
 def _line(box: Boxes, line: int) -> Trapezoids:
@@ -147,7 +147,7 @@ def split_line(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Split
     sides, may = _between(grid, instance, box)
     may = may & (instance.rows.target | instance.rows.other)
     lines, unsure = [_line(box, line) for line in range(2)], [may & ~side.inside for side in sides]
-    lower, upper = (split_of(lines[i], sides[i].gaps, unsure[i]) for i in range(2))
+    lower, upper = (split_of(lines[i], sides[i].rows, unsure[i]) for i in range(2))
     of_lower, of_upper = (jnp.sum(part, dtype=jnp.int64) for part in unsure)
     wider = lines[0].high - lines[0].low < lines[1].high - lines[1].low
     more = (of_upper > of_lower) | ((of_upper == of_lower) & wider)

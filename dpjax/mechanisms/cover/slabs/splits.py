@@ -7,20 +7,20 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core.integers import where, words_of
-from dpjax.mechanisms.cover.slabs.trapezoids import Gaps, Split, Trapezoids
+from dpjax.mechanisms.cover.slabs.trapezoids import Crossed, Split, Trapezoids
 
 _DIGITS = 53
 Ends = list[Array]
 """``float64[m]`` at the first and at the last slope of a trapezoid."""
 
 
-def split_of(trapezoid: Trapezoids, gaps: Gaps, unsure: Array) -> Split:
+def split_of(trapezoid: Trapezoids, lines: Crossed, unsure: Array) -> Split:
     """Of two splits the one that leaves fewer of the ``unsure`` rows undecided, in both parts together.
 
     One is along the line of a row, one at a slope where such a line meets a side. Rows on one line meet a side along
     one of them at one slope. Without undecided rows the slopes are halved.
     """
-    lower, upper = ([end.astype(jnp.float64) for end in side] for side in (gaps.lower, gaps.upper))
+    lower, upper = lines.gaps(lines.lower), lines.gaps(lines.upper)
     through = unsure & (lower[0] >= 0) & (lower[1] >= 0) & (upper[0] <= 0) & (upper[1] <= 0)
     row, of_along = _along(lower, upper, through, unsure)
     part, of_slope = _at_slope(lower, upper, unsure)
@@ -28,8 +28,8 @@ def split_of(trapezoid: Trapezoids, gaps: Gaps, unsure: Array) -> Split:
     along = jnp.any(through) & ((of_along <= of_slope) | (width < 2))
     met = trapezoid.low + 1 + _part(width - 1, part)
     met = where(met < trapezoid.high, met, trapezoid.high - 1)
-    base = jax.tree.map(lambda column: column[row], gaps.base)
-    return Split(along, where(along, base, met), gaps.slope[row], along | (width > 1))
+    base = jax.tree.map(lambda column: column[row], lines.base)
+    return Split(along, where(along, base, met), lines.slope[row], along | (width > 1))
 
 
 def _along(lower: Ends, upper: Ends, through: Array, unsure: Array) -> tuple[Array, Array]:

@@ -69,7 +69,7 @@ class Trapezoids:
         return Trapezoids.point(s, self.sides(s)[..., 0] + where(turned, up - here, up))
 
     def halves(self, split: "Split") -> tuple["Trapezoids", "Trapezoids"]:
-        """The points on either side of a split, where both have some: ``split.possible``."""
+        """The points on either side of a split, which has to be ``possible``."""
         lower = jnp.arange(2, dtype=jnp.int32) == 0
 
         def cut(side: Array) -> tuple[Any, Array]:
@@ -87,7 +87,7 @@ class Split:
     """Where to split a trapezoid: below t = at - s slope and from there on, if ``along``; or below s = at.
 
     along: ``bool[...]``. at: ``integers[...]``. slope: ``uint64[...]``.
-    possible: ``bool[...]``, whether both parts have points.
+    possible: ``bool[...]``, whether there are two parts; a part may have no point.
     """
 
     along: Array
@@ -103,36 +103,40 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Gaps:
-    """How far some lines t = base - s slope are above the sides of one trapezoid, at its first and its last slope.
+class Crossed:
+    """Lines t = base - s slope across one trapezoid, at its first and its last slope.
 
-    lower, upper: ``integers[m]`` for each of the two slopes. base: ``integers[m]``. slope: ``uint64[m]``.
+    base: ``integers[m]``. slope: ``uint64[m]``. t: ``integers[m]`` for each of both slopes.
+    lower, upper: ``integers[]`` for each of both slopes, t of the sides of the trapezoid.
     """
 
-    lower: tuple[Any, Any]
-    upper: tuple[Any, Any]
     base: Any
     slope: Array
+    t: list[Any]
+    lower: list[Any]
+    upper: list[Any]
 
     @staticmethod
-    def of(trapezoid: Trapezoids, base: Any, slope: Array) -> "Gaps":
+    def of(trapezoid: Trapezoids, base: Any, slope: Array) -> "Crossed":
         """For one trapezoid and the lines of rows."""
-        lower, upper = [], []
-        for s in (trapezoid.low, trapezoid.high - 1):
-            t, sides = base - s * unsigned(slope, words_of(base)), trapezoid.sides(s)
-            lower.append(t - sides[0])
-            upper.append(t - sides[1])
-        return Gaps((lower[0], lower[1]), (upper[0], upper[1]), base, slope)
+        ends, across = (trapezoid.low, trapezoid.high - 1), unsigned(slope, words_of(base))
+        sides = [trapezoid.sides(s) for s in ends]
+        t = [base - s * across for s in ends]
+        return Crossed(base, slope, t, [side[0] for side in sides], [side[1] for side in sides])
 
     @property
     def over(self) -> Array:
         """Whether all t of the trapezoid are below the line, ``bool[m]``."""
-        return (self.upper[0] >= 0) & (self.upper[1] >= 0)
+        return (self.t[0] >= self.upper[0]) & (self.t[1] >= self.upper[1])
 
     @property
     def under(self) -> Array:
         """Whether no t of the trapezoid is below the line, ``bool[m]``."""
-        return (self.lower[0] <= 0) & (self.lower[1] <= 0)
+        return (self.t[0] <= self.lower[0]) & (self.t[1] <= self.lower[1])
+
+    def gaps(self, sides: list[Any]) -> list[Array]:
+        """How far the lines are above a side, ``float64[m]`` for each of both slopes."""
+        return [(t - side).astype(jnp.float64) for t, side in zip(self.t, sides, strict=True)]
 
 
 def unsigned(values: Array, words: int) -> Array:

@@ -8,7 +8,7 @@ import pytest
 from dpjax.core.integers import encoded, integers, on_host, widened
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.slabs.splits import split_of
-from dpjax.mechanisms.cover.slabs.trapezoids import Gaps, Split, Trapezoids
+from dpjax.mechanisms.cover.slabs.trapezoids import Crossed, Split, Trapezoids
 
 SHAPES = [(-3, 4, (-5, 9), (1, 2)), (0, 7, (0, 12), (0, 2)), (-6, 0, (3, 4), (2, 3)), (2, 3, (0, 5), (4, 4))]
 """low, high, base and slope; the second and the third have a side of one point, or none."""
@@ -59,8 +59,8 @@ def test_lines_are_above_or_below_a_trapezoid(shape):
     lower = points[:, 1] < lines[:, :1] - lines[:, 1:] * points[:, 0]
     with jax.enable_x64(True):
         one = made(*shape)
-        gaps = Gaps.of(one, jnp.asarray(lines[:, 0]), jnp.asarray(lines[:, 1], jnp.uint64))
-        over, under = np.asarray(gaps.over), np.asarray(gaps.under)
+        crossed = Crossed.of(one, jnp.asarray(lines[:, 0]), jnp.asarray(lines[:, 1], jnp.uint64))
+        over, under = np.asarray(crossed.over), np.asarray(crossed.under)
         least = min(int(one.height(one.low)), int(one.height(one.high - 1)))
     assert not (over & ~lower.all(1)).any() and not (under & lower.any(1)).any()
     if least > 0:
@@ -99,6 +99,6 @@ def test_few_trapezoids_follow_rows_on_a_line(chart):
 
 def undecided(grid, one, slope, offset):
     """How many rows a trapezoid leaves undecided, and its halves."""
-    gaps = Gaps.of(one, (widened(jnp.asarray(offset), grid.words) << grid.bits) + 1, jnp.asarray(slope))
-    unsure = ~(gaps.over | gaps.under)
-    return jnp.sum(unsure), one.halves(split_of(one, gaps, unsure))
+    crossed = Crossed.of(one, (widened(jnp.asarray(offset), grid.words) << grid.bits) + 1, jnp.asarray(slope))
+    unsure = ~(crossed.over | crossed.under)
+    return jnp.sum(unsure), one.halves(split_of(one, crossed, unsure))
