@@ -132,10 +132,28 @@ def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Sums]:
     For others it is at least that of each point, but for rounding: it counts the targets that may be in a wedge, and
     the others that surely are, as far as the lines decide.
     """
+    return _weighed(grid, instance, box, *_counted(grid, instance, box))
+
+
+def evaluate_all(grid: Grid, instance: Instance, boxes: Boxes) -> Array:
+    """The logs of `evaluate` for several boxes, ``float64[b]``.
+
+    Rows are compared with lines in a loop of its own: under one vmap XLA does it again for each use of the result.
+    """
+    counted = jax.lax.map(lambda box: _counted(grid, instance, box), boxes)
+    return jax.vmap(lambda box, *rows: _weighed(grid, instance, box, *rows)[0])(boxes, *counted)
+
+
+def _counted(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Array]:
+    """The targets between both lines for some point of a box, and the others that are so for each, ``bool[m]``."""
     sides, may = _between(grid, instance, box)
-    widths = jax.tree.map(lambda part: part[box.node], instance.widths)
     rows, surely = instance.rows, sides[0].inside & sides[1].inside
-    made = sums(widths, may & rows.target, may & surely & rows.other, instance.score)
+    return may & rows.target, may & surely & rows.other
+
+
+def _weighed(grid: Grid, instance: Instance, box: Boxes, target: Array, other: Array) -> tuple[Array, Sums]:
+    widths = jax.tree.map(lambda part: part[box.node], instance.widths)
+    made = sums(widths, target, other, instance.score)
     return made.log_total(instance.score.coefficient) + log_peak(grid, box), made
 
 

@@ -21,7 +21,7 @@ from dpjax.core import checks, random
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
-from dpjax.mechanisms.cover.slabs.boxes import Boxes, Instance, evaluate, root_logs, split_line, upper_bound
+from dpjax.mechanisms.cover.slabs.boxes import Boxes, Instance, evaluate_all, root_logs, split_line, upper_bound
 from dpjax.mechanisms.cover.slabs.splits import largest
 from dpjax.mechanisms.cover.slabs.trapezoids import Split
 
@@ -167,7 +167,7 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
         points = box.draw(of_point)
         halves = table.halves(count)
         both = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), points, halves.boxes)
-        made = jax.vmap(lambda box: evaluate(grid, instance, box)[0])(both)
+        made = evaluate_all(grid, instance, both)
         splits = jax.vmap(lambda box: split_line(grid, instance, box))(halves.boxes)
         coin = jnp.log(random.uniform(of_coin, (count,), jnp.float64))
         accepted = other | ((place >= 0) & (coin <= made[:count] - logs))
