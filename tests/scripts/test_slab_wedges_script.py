@@ -11,6 +11,7 @@ def slabs(scripts, monkeypatch):
     monkeypatch.setattr(module, "ROWS", (8, 16))
     monkeypatch.setattr(module, "SIZES", (4, 64))
     monkeypatch.setattr(module, "EVERY", 16)
+    monkeypatch.setattr(module, "MANY", 16)
     monkeypatch.setattr(module, "program", lambda n, d: lambda key, points, label, score: 7)
     return module
 
@@ -19,11 +20,11 @@ def test_the_page(slabs, tmp_path):
     slabs.main(["--out", str(tmp_path)])
     text = (tmp_path / "slab-wedges.md").read_text()
     assert text.count("| exponent |") == 2 and "| 2^64 - 1 |" in text
-    assert text.count("| 7 |") == 2 * 2 * 2 + 5
+    assert text.count("| 7 |") == 2 * 2 * 2 + 9 + 5
 
 
 def test_rows_are_on_the_grid(slabs):
-    for law in (slabs.star, slabs.ring, slabs.beside_an_edge, slabs.coins, slabs.checkerboard, slabs.diagonal):
+    for law in (slabs.star, slabs.ring, slabs.beside_an_edge, slabs.coins, slabs.checkerboard, *slabs.LINES):
         x, y, label = law(500, np.random.default_rng(0))
         assert 0.1 < label.mean() < 0.9 and ((x >= 0) & (x < 1) & (y >= 0) & (y < 1)).all()
         small, large = slabs.encoded((x, y), 1023), slabs.encoded((x, y), 2**64 - 1)

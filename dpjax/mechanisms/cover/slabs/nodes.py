@@ -1,7 +1,7 @@
-"""A partition of the pairs (a, b), 0 <= a <= b <= d, that follows the rows: in a node, the lines turn about one point.
+"""A partition of the pairs (a, b), 0 <= a <= b <= d, that follows the rows.
 
 A node has the pairs with first <= a <= middle < b <= last, or as a leaf all with first <= a <= b <= last. Any partition
-gives the same law; in this one most rows of a node's slabs are on both sides of its pivot.
+gives the same law; in this one a node's slabs have most of the rows that are in some of them.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from dpjax.mechanisms.cover.triangles.corners import unit_sum
 @register_dataclass
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes that split at medians of x, a binary tree. All leaves ``uint64[k]``, ``bool[k]``; pivot: ``uint64[k, 2]``.
+    """Nodes that split at medians of x, a binary tree. All leaves ``uint64[k]``, ``bool[k]``.
 
     exists: whether there is such a node.
     """
@@ -28,12 +28,11 @@ class Nodes:
     last: Array
     leaf: Array
     exists: Array
-    pivot: Array
 
     @staticmethod
     def of(rows: Ordered, d: int, depth: int) -> "Nodes":
         """2**(depth + 1) - 1 nodes, of which some do not exist."""
-        x, y = rows.points
+        x = rows.points[0]
         real = jnp.arange(x.shape[0], dtype=jnp.int32) < rows.real
 
         def one(first: Array, last: Array, exists: Array, may_split: bool) -> Nodes:
@@ -43,10 +42,7 @@ class Nodes:
             place = jnp.minimum(before + count // 2, x.shape[0] - 1)
             leaf = ~((count > 0) & (first < last) & may_split)
             middle = jnp.clip(x[place], first, jnp.maximum(last, first + 1) - 1)
-            height = jnp.sort(jnp.where(within, y, ~jnp.uint64(0)))[count // 2]
-            center = jnp.where(count > 0, x[place], first + (last - first) // 2)
-            pivot = jnp.stack([center, jnp.where(count > 0, height, jnp.uint64(d // 2))])
-            return Nodes(first, middle, last, leaf, exists, pivot)
+            return Nodes(first, middle, last, leaf, exists)
 
         first, last = jnp.zeros(1, jnp.uint64), jnp.full(1, d, jnp.uint64)
         exists, levels = jnp.ones(1, bool), []

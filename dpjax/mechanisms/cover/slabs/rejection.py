@@ -9,7 +9,7 @@ a draw.
 Another family of a known weight may have a part of the measure: its place among the boxes is one that always accepts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -21,8 +21,9 @@ from dpjax.core import checks, random
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
-from dpjax.mechanisms.cover.lines.sweep import below
-from dpjax.mechanisms.cover.slabs.boxes import Bound, Boxes, Instance, evaluate, largest, root_logs, upper_bound
+from dpjax.mechanisms.cover.slabs.boxes import Boxes, Instance, evaluate_all, root_logs, split_line, upper_bound
+from dpjax.mechanisms.cover.slabs.splits import largest
+from dpjax.mechanisms.cover.slabs.trapezoids import Split
 
 _KINDS = 9
 
@@ -52,6 +53,19 @@ class Sizes:
 
 @register_dataclass
 @dataclass(frozen=True)
+class Bound:
+    """log: ``float64[...]``, above the log of density times the sum over (a, b) of all points of a box.
+
+    line: ``int32[...]``, 0 to split the lower line of the box, 1 for the upper line, at ``split``.
+    """
+
+    log: Array
+    line: Array
+    split: Split
+
+
+@register_dataclass
+@dataclass(frozen=True)
 class Table:
     """Boxes ``[K]``, their bounds, and log-weights with their numbers of points; the first ``used`` entries are real.
 
@@ -68,8 +82,8 @@ class Table:
         """The boxes of all lines for each node; a slope of each is halved first."""
         roots = Boxes.roots(grid, instance.nodes)
         count = roots.node.shape[0]
-        middle = roots.low[:, 0, 0] + ((roots.high - roots.low)[:, 0, 0] >> 1)
-        bounds = Bound(root_logs(grid, instance, roots), jnp.zeros(count, jnp.int32), middle)
+        lower = jax.tree.map(lambda part: part[:, 0], roots.lines)
+        bounds = Bound(root_logs(grid, instance, roots), jnp.zeros(count, jnp.int32), Split.halving(lower))
 
         def padded(part: Array) -> Array:
             return jnp.pad(part, [(0, size - count), *[(0, 0)] * (part.ndim - 1)])
@@ -84,23 +98,22 @@ class Table:
         The places of the table are dealt to ``batch`` groups, and the heaviest box of each is halved: that takes far
         less time than to sort all boxes.
         """
-        many = self.bound.middle > _along(self.boxes.low, self.bound.axis)
-        weights = jnp.where(many, self.log_weight, -jnp.inf)
+        weights = jnp.where(self.bound.split.possible, self.log_weight, -jnp.inf)
         weights = jnp.pad(weights, (0, -weights.shape[0] % batch), constant_values=-jnp.inf).reshape(-1, batch)
         place = largest(weights) * batch + jnp.arange(batch, dtype=jnp.int32)
         box, had, log_weight = jax.tree.map(lambda part: part[place], (self.boxes, self.bound, self.log_weight))
-        can = (had.middle < _along(box.high, had.axis)) & many[place] & (log_weight > -jnp.inf)
+        can = had.split.possible & (log_weight > -jnp.inf)
         spot = self.used + jnp.cumsum(can.astype(jnp.int32)) - 1
         full = self.log_weight.shape[0]
         can = can & (spot < full)
-        parts = jax.vmap(Boxes.halves)(box, had.axis, had.middle)
+        parts = jax.vmap(Boxes.halves)(box, had.line, had.split)
         parts = jax.tree.map(lambda low, high: jnp.concatenate([low, high]), *parts)
         where = jnp.concatenate([jnp.where(can, place, full), jnp.where(can, spot, full)])
         return Halves(parts, jnp.tile(had.log, 2), where, jnp.sum(can, dtype=jnp.int32))
 
     def split(self, halves: "Halves", made: Bound) -> "Table":
         """The table with halves in place of their boxes; ``made``: their bounds, which those of the boxes limit."""
-        made = Bound(jnp.minimum(made.log, halves.log), made.axis, made.middle)
+        made = replace(made, log=jnp.minimum(made.log, halves.log))
 
         def put(column: Array, new: Array) -> Array:
             return column.at[halves.where].set(new, mode="drop")
@@ -118,13 +131,6 @@ class Halves(NamedTuple):
     log: Array
     where: Array
     more: Array
-
-
-def _along(ends: Any, axis: Array) -> Any:
-    """Of ``integers[..., 2, 2]`` those of an axis, ``int32[...]``."""
-    return jax.tree.map(
-        lambda part: jnp.take_along_axis(part.reshape(*axis.shape, 4), axis[..., None], -1)[..., 0], ends
-    )
 
 
 class Drawn(NamedTuple):
@@ -158,15 +164,15 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
         place = jax.vmap(law.sample)(jax.random.split(of_box, count))
         other = place == sizes.boxes
         box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound.log))
-        points = Boxes.point(box.node, box.kind, box.low + below(of_point, box.high - box.low))
+        points = box.draw(of_point)
         halves = table.halves(count)
         both = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), points, halves.boxes)
-        made = jax.vmap(lambda box: evaluate(grid, instance, box)[0])(both)
+        made = evaluate_all(grid, instance, both)
+        splits = jax.vmap(lambda box: split_line(grid, instance, box))(halves.boxes)
         coin = jnp.log(random.uniform(of_coin, (count,), jnp.float64))
-        accepted = other | ((place >= 0) & (coin <= made.log[:count] - logs))
+        accepted = other | ((place >= 0) & (coin <= made[:count] - logs))
         first = jax.lax.argmax(accepted, 0, jnp.int32)
-        bounds = jax.tree.map(lambda part: part[count:], made)
-        table = table.split(halves, Bound(upper_bound(instance, bounds.log), bounds.axis, bounds.middle))
+        table = table.split(halves, Bound(upper_bound(instance, made[count:]), *splits))
         point = jax.tree.map(lambda part: part[first], points)
         drawn = Drawn(point, other[first], state.drawn.steps + 1, state.table.used)
         return _State(key, table, drawn, jnp.any(accepted))

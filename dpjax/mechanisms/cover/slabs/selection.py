@@ -10,7 +10,7 @@ from dpjax.core.integers import concatenate, constant, stack, widened
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Instance, evaluate, unsheared
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Instance, evaluate
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import draw_pair, reachable
@@ -41,8 +41,8 @@ def select_wedge(family: Any, key: Array, x: Array, target: Array, other: Array,
         drawn = draw_lines(of_lines, grid, instance, family.sizes, log_pieces)
         sums = evaluate(grid, instance, drawn.point)[1]
         a, b = draw_pair(of_pair, rows, nodes.at(drawn.point.node), sums, score)
-        at = drawn.point.low
-        lines = at[:, 0] << grid.dropped, unsheared(grid, instance, drawn.point, at) << grid.dropped
+        point = drawn.point.lines
+        lines = point.low << grid.dropped, point.base[:, 0] << grid.dropped
         cut = of_parts(family.planes.grid, drawn.point.kind, *lines, a, b)
         if pieces is not None:
             piece = pieces.select(of_piece, x, target, other, score)

@@ -12,10 +12,11 @@ import pytest
 from dpjax.core.integers import encoded, integers, on_host
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Instance, evaluate, unsheared, upper_bound
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Instance, evaluate, split_line, upper_bound
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import reachable
+from dpjax.mechanisms.cover.slabs.trapezoids import Trapezoids
 
 SHARE, COEFFICIENT = 3.5, 0.7
 
@@ -32,19 +33,39 @@ def rows(d, count, seed=0):
     return np.array([x, y], np.uint64).T, role
 
 
+def contains(box, point):
+    """Which boxes have a point of both lines, ``bool[b]``."""
+    s, lines = point.lines.low, box.lines
+    t, sides = point.lines.base[..., 0], lines.sides(s)
+    return jnp.all((lines.low <= s) & (s < lines.high) & (sides[..., 0] <= t) & (t < sides[..., 1]), axis=-1)
+
+
 @partial(jax.jit, static_argnames="grid")
-def values(grid, points, target, other, where, low, high, at):
-    """Bounds of parts of roots, weights and t of points, and where to split. Roots: ``where``, ``int32[b]``."""
+def start(grid, points, target, other, where):
+    """The instance, and roots at ``where``, ``int32[b]``."""
     given = Ordered.of(points, target, other)
     instance = Instance.of(given, Nodes.of(given, grid.d, 1), reachable(Score(jnp.float64(COEFFICIENT), SHARE), given))
-    roots = jax.tree.map(lambda part: part[where], Boxes.roots(grid, instance.nodes))
-    boxes = Boxes(roots.node, roots.kind, low, high)
-    inside = Boxes.point(roots.node, roots.kind, at)
-    found, _ = jax.vmap(lambda box: evaluate(grid, instance, box))(boxes)
-    found = replace(found, log=upper_bound(instance, found.log))
-    exact = jax.vmap(lambda box: evaluate(grid, instance, box)[0].log)(inside)
-    t = jax.vmap(lambda box: unsheared(grid, instance, box, box.low))(inside)
-    return instance.nodes, encoded(roots.low), encoded(roots.high), roots.node, roots.kind, found, exact, encoded(t)
+    return instance, jax.tree.map(lambda part: part[where], Boxes.roots(grid, instance.nodes))
+
+
+@partial(jax.jit, static_argnames="grid")
+def values(grid, instance, boxes, key):
+    """Bounds of boxes; points of them, with weights; the halves with them; in how many halves each is,
+    and by how much the log of the number of points changes."""
+    inside = boxes.draw(key)
+    bound = upper_bound(instance, jax.vmap(lambda box: evaluate(grid, instance, box)[0])(boxes))
+    exact = jax.vmap(lambda box: evaluate(grid, instance, box)[0])(inside)
+    line, split = jax.vmap(lambda box: split_line(grid, instance, box))(boxes)
+    one, two = jax.vmap(Boxes.halves)(boxes, line, split)
+    first, second = contains(one, inside), contains(two, inside)
+
+    def chosen(here, one, two):
+        return jax.tree.map(lambda a, b: jnp.where(here.reshape(-1, *[1] * (a.ndim - 1)), a, b), one, two)
+
+    half = chosen(split.possible, chosen(first, one, two), boxes)
+    change = jnp.logaddexp(one.log_points(), two.log_points()) - boxes.log_points()
+    many = jnp.where(split.possible, first.astype(int) + second.astype(int), 1)
+    return bound, inside, exact, half, many, jnp.where(split.possible, change, 0.0)
 
 
 def expected(grid, points, role, nodes, node, kind, slopes, t):
@@ -83,47 +104,60 @@ def test_bounds_are_above_exact_weights(d):
     points, role = rows(d, count)
     with jax.enable_x64(True):
         where = rng.integers(0, 27, 32).astype(np.int32)
-        run = partial(values, grid, points, role == 1, role == 2, where)
-        zeros = integers(np.zeros((32, 2, 2), object), grid.words)
-        nodes, low, high, node, kind, *_ = run(zeros, zeros + 1, zeros)
-        exists = np.asarray(nodes.exists)[np.asarray(node)]
-        low, high = (on_host(part).astype(object) for part in (low, high))
-        nodes, at, gained = jax.tree.map(np.asarray, nodes), low, []
+        instance, boxes = start(grid, points, role == 1, role == 2, where)
+        nodes, gained = jax.tree.map(np.asarray, instance.nodes), []
+        exists = nodes.exists[np.asarray(boxes.node)]
         for step in range(40):
-            parts = np.array([int(part * 2**50) for part in rng.random(low.size)]).reshape(low.shape)
-            at = low + parts * (high - low) // 2**50
-            words = (integers(part, grid.words) for part in (low, high, at))
-            *_, found, exact, t = run(*words)
-            t, log, exact = on_host(t), np.asarray(found.log), np.asarray(exact)
-            seen = exists & (t >= grid.first).all(1) & (t <= grid.last + 1).all(1)
-            assert (log >= exact)[seen].all()
-            assert not np.isnan(log).any() and np.isneginf(log[~exists]).all()
-            for i in np.flatnonzero(seen)[: 4 if step % 10 == 0 else 0]:
-                slopes = at[i, :, 0]
-                wanted = expected(grid, points, role, nodes, node[i], np.asarray(kind)[i], slopes, t[i])
+            bound, inside, exact, half, halves, change = values(grid, instance, boxes, jax.random.key(step))
+            assert (np.asarray(halves) == 1).all()
+            bound, exact = np.asarray(bound), np.asarray(exact)
+            assert (bound >= exact)[exists].all() and not np.isnan(bound).any() and np.isneginf(bound[~exists]).all()
+            np.testing.assert_allclose(change, 0, atol=1e-9)  # no point is lost
+            slopes, t = (on_host(encoded(part)) for part in (inside.lines.low, inside.lines.base[..., 0]))
+            assert (t >= grid.first).all() and (t <= grid.last + 1).all()
+            for i in np.flatnonzero(exists)[: 4 if step % 10 == 0 else 0]:
+                node, kind = np.asarray(boxes.node)[i], np.asarray(boxes.kind)[i]
+                wanted = expected(grid, points, role, nodes, node, kind, slopes[i], t[i])
                 np.testing.assert_allclose(exact[i], wanted, rtol=1e-9)
-            gained.append(np.median(log[seen] - exact[seen]) if seen.any() else 0.0)
-            middle, axis = on_host(encoded(found.middle)), np.asarray(found.axis)
-            for i in range(32):  # the half with the point
-                place = np.unravel_index(axis[i], (2, 2))
-                if low[i][place] < middle[i] < high[i][place]:
-                    side = low if at[i][place] >= middle[i] else high
-                    side[i][place] = int(middle[i])
+            gained.append(np.median((bound - exact)[exists]))
+            boxes = half
     assert gained[-1] < 0.5 * gained[0]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_line_through_a_row_has_it_above(more):
+    """Lines with t the value of a row, or the next t, against Python's integers."""
+    grid, rng = HalfPlanes(1023).planes.grid, np.random.default_rng(7)
+    points, role = rows(1023, 24)
+    with jax.enable_x64(True):
+        instance, boxes = start(grid, points, role == 1, role == 2, np.arange(9, dtype=np.int32))
+        slopes, kinds = on_host(encoded(boxes.draw(jax.random.key(0)).lines.low)), np.asarray(boxes.kind)
+        t, real = np.empty((9, 2), object), np.flatnonzero(role)
+        for i, line in np.ndindex(9, 2):
+            chart, row = int(CHARTS[kinds[i, line]]), points[rng.choice(real)]
+            t[i, line] = (int(row[1 - chart]) << grid.bits) - int(slopes[i, line]) * int(row[chart]) + more
+        lines = Trapezoids.point(integers(slopes, grid.words), integers(t, grid.words))
+        *_, exact, _, _, _ = values(grid, instance, replace(boxes, lines=lines), jax.random.key(0))
+    nodes = jax.tree.map(np.asarray, instance.nodes)
+    wanted = [expected(grid, points, role, nodes, 0, kinds[i], slopes[i], t[i]) for i in range(9)]
+    np.testing.assert_allclose(exact, wanted, rtol=1e-9)
 
 
 @pytest.mark.optimized
 @pytest.mark.skipif("fusion_emitters=false" in os.environ["XLA_FLAGS"], reason="users' programs have these emitters")
 def test_padding_changes_no_bit():
     grid, (points, role) = HalfPlanes(1023).planes.grid, rows(1023, 24, 3)
-    rng = np.random.default_rng(1)
-    low = np.stack([rng.integers(-(2**50), 2**49, (32, 2)), rng.integers(-(2**58), 2**59, (32, 2))], -1)
-    boxes = rng.integers(0, 27, 32).astype(np.int32), low, low + 2**47, low + 2**40
+    where = np.random.default_rng(1).integers(0, 27, 32).astype(np.int32)
     with jax.enable_x64(True):
-        made = [values(grid, points, role == 1, role == 2, *boxes)]
-        for spare in (3, 90):
+        made = []
+        for spare in (0, 3, 90):
             more = np.concatenate([points, np.full((spare, 2), 7, np.uint64)])[::-1]
             wide = np.concatenate([role, np.zeros(spare, int)])[::-1]
-            made.append(values(grid, more, wide == 1, wide == 2, *boxes))
-    for other in made[1:]:
-        jax.tree.map(np.testing.assert_array_equal, made[0], other)
+            instance, boxes = start(grid, more, wide == 1, wide == 2, where)
+            for step in range(6):
+                found = values(grid, instance, boxes, jax.random.key(step))
+                made.append((spare, step, found))
+                boxes = found[3]
+    first = {step: found for spare, step, found in made if not spare}
+    for _, step, found in made:
+        jax.tree.map(np.testing.assert_array_equal, first[step], found)

@@ -16,7 +16,11 @@ from dpjax.mechanisms.cover.slabs.selection import select_wedge
 
 D, ROWS = 1023, 224
 FAMILY = SlabWedges(D)
-STEPS = {"random": 1200, "checkerboard": 1200, "line": 3500, "place": 60, "noisy": 1200}
+STEPS = {
+    **{"horizontal": 110, "vertical": 150, "diagonal": 90, "steep": 120, "random on a line": 130, "rounded": 400},
+    **{"two lines": 750, "few lines": 800, "place": 30, "places": 60},
+    **{"random": 900, "checkerboard": 700, "noisy": 700},
+}
 """About twice as many as with this key. A step tries 16 points."""
 
 
@@ -28,8 +32,16 @@ def database(kind):
     return {
         "random": (x, y, coins < 0.4),
         "checkerboard": (x, y, (x // 128 + y // 128) % 2 == 0),
-        "line": (x, x, x // 26 % 2 == 0),
+        "horizontal": (x, np.full(ROWS, 341), x // 26 % 2 == 0),
+        "vertical": (np.full(ROWS, 341), x, x // 26 % 2 == 0),
+        "diagonal": (x, x, x // 26 % 2 == 0),
+        "steep": (3 * (x // 7), 7 * (x // 7), x // 26 % 2 == 0),
+        "random on a line": (3 * (x // 7), 7 * (x // 7), coins < 0.5),
+        "rounded": (x, 200 + 31 * x // 100, x // 26 % 2 == 0),
+        "two lines": (x, np.where(y % 2 == 0, x, D - 7 * x // 10), x // 26 % 2 == 0),
+        "few lines": (np.where(y % 2 == 0, x, x // 256 * 256), np.where(y % 2 == 0, y // 256 * 256, y), coins < 0.5),
         "place": (np.full(ROWS, 341), np.full(ROWS, 511), coins < 0.5),
+        "places": (x // 342 * 300, x // 342 * (y // 512) * 100, coins < 0.5),
         "noisy": (x, y, (x + y < D) ^ (coins < 0.2)),
     }[kind]
 

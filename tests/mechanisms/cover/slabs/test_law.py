@@ -114,7 +114,7 @@ def test_a_mistake_is_seen(stats, monkeypatch, module, name, mistake):
 
     def compared():
         for seed in (8, 12, 31, 32):
-            compare(stats, wrong, seed, 4 * 1024)
+            compare(stats, wrong, seed, 12 * 1024)
 
     with pytest.raises(AssertionError):
         compared()
