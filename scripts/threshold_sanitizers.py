@@ -74,10 +74,12 @@ The power of 1 / alpha with which the proved rows grow, between two values of al
 
 """
 TAIL = """
-For L levels the excess of a part is about (L / epsilon) log |X| (S-hier) or (L / epsilon) log log |X| (S-maj) rows, and
-the noise of the counts sqrt(2^L) / epsilon; with L about log2(1 / alpha), n is a constant times (1 / alpha) log(1 /
-alpha) log |X| and more for the noise. So the power tends to 1, from above; at these alpha it is {least} to {most}. A
-table of blocks pays for 1 / alpha medians, whose budgets add up: 1.5 and more.
+For L levels, about log2(1 / alpha), the excess of a part is about (L / epsilon) log |X| (S-hier) or (L / epsilon) log
+log |X| (S-maj) rows, and the noise of sums of the counts sqrt(2^L) / epsilon; alpha n has to exceed both. The first
+gives a power of 1, up to the logarithm, and decides here; the second a power of 1.5, which decides in the end, for
+alpha so small that sqrt(1 / alpha) exceeds it. Between these two is what is found here, {least} to {most}. Counts that
+are summed by a tree would leave the power 1 alone. Blocks (S-basic) pay for 1 / alpha medians, whose budgets add up:
+1.5 and more.
 
 Best sanitizers: the hierarchy, whose cost grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which
 needs no delta; in small domains a handful of independent quantiles, each of all rows, for some alpha; for large domains
