@@ -40,7 +40,7 @@ LEARNERS: Mapping[str, Callable[[Thresholds], Learner]] = MappingProxyType(
     {"kln": KLN} | {name: lambda c, name=name: ThresholdInterior(c, name) for name in NAMES if name != "kln"}
 )
 PLANNED = (4, 8, 16, 32, 64, 96, 128, 256, 512, 1024, 2048)
-MEASURED = {1.0: (16, 64, 96, 128), 4.0: (16, 64)}
+MEASURED = {1.0: (16, 64, 96, 128, 256), 4.0: (16, 64)}
 DEAR = 10_000  # rows from which n* is not searched
 RATIO = 2 ** (1 / 16)
 HEAD = """# Thresholds by the size of the domain
