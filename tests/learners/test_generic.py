@@ -22,7 +22,7 @@ from dpjax.experiments.sweep.hard_tasks import hard_splits
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import GenericLearner, database
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized, Sanitizer
-from dpjax.sanitizers.hierarchy import leaf_counts, median_tree
+from dpjax.sanitizers.hierarchy import exponential_medians, leaf_counts, median_tree
 from dpjax.theory import sanitizers as sizes
 from tests.trials import successes
 
@@ -270,7 +270,8 @@ def test_intervals_between_splits_have_few_rows(key):
 
     @jax.jit
     def largest(keys):
-        one = lambda key: jnp.max(leaf_counts(x, mask, *median_tree(key, x, mask, plan.medians, bits))[::2])  # noqa: E731
+        medians = exponential_medians(x, mask, bits)
+        one = lambda key: jnp.max(leaf_counts(x, mask, *median_tree(key, plan.medians, medians, bits))[::2])  # noqa: E731
         return jax.lax.map(one, keys)
 
     found = np.asarray(largest(jax.random.split(key, trials)))

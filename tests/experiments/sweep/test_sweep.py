@@ -223,15 +223,17 @@ def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path, monkey
                     raise FloatingPointError("outside")
                 return dp.KLN._learn(self, key, sample, plan)
     """
-    (tmp_path / "faulty.py").write_text(textwrap.dedent(source))
+    (tmp_path / "raising_at_sizes.py").write_text(textwrap.dedent(source))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    words = "curve --import faulty --concepts Points(64) --learners faulty:Faulty --n 9 99 --trials 20"
-    assert cli.main([*words.split(), "--formats", "--json", "--out", "out"]) == 4
+    words = (
+        "curve --import raising_at_sizes --concepts Points(64) --learners raising_at_sizes:Faulty --n 9 99 --trials 20"
+    )
+    assert cli.main([*words.split(), "--trials", "20", "--formats", "--json", "--out", "out"]) == 4
     answer = json.loads(capsys.readouterr().out)
     assert answer["failed"] == 1 and len(answer["points"]) == 1
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert "faulty.py" in kept["failures"][0]["traceback"] and kept["left"] == 0
+    assert "raising_at_sizes.py" in kept["failures"][0]["traceback"] and kept["left"] == 0
     assert cli.main(["status", "out", "--json"]) == 0
     status = json.loads(capsys.readouterr().out)
     assert (status["curves"], status["measured"], len(status["failures"]), status["cells"]) == (1, 1, 1, 1)
