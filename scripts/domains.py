@@ -62,11 +62,9 @@ BELOW = """
 {crossings}
 
 **From below.** Alon, Livni, Malliaris and Moran (2019, Theorem 1) prove that every private learner of thresholds needs
-of the order of log\\* of the domain. As a number that says little here: their argument is that on n rows the learner
-treats some set of log2^(n)(|X|) / 2^O(n log n) elements alike, log2 taken n times, and that such a set has at most
-2^O(n^2 log^2 n) elements. For 2^2048 elements, log2 taken twice leaves 11: with any constants of 1 or more, n = 2 is
-not excluded. The bounds in the table, which are those of every class, do not grow with the domain for this reason.
-Between their {least} rows and the {fewest} of the best learner at 2^2048 lies what is not known.
+of the order of log\\* of the domain, with a constant that is not stated. At 2^2048 log\\* is 5. The bounds in the table
+are those of every class and do not grow with the domain: between their {least} rows and the {fewest} of the best
+learner at 2^2048 lies what is not known.
 
 ## What suffices
 

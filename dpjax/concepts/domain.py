@@ -67,10 +67,8 @@ class Domain(FiniteDomain):
         whole = np.asarray(values, dtype=object)
         for value in whole.reshape(-1):
             if not checks.is_element(value, self.size):
-                expected, advice = (
-                    f"a whole number in [0, {checks.short(self.size)})",
-                    "widen the domain or clip the value before",
-                )
+                expected = f"a whole number in [0, {checks.short(self.size)})"
+                advice = "widen the domain or clip the value before"
                 raise InputError("domain element", expected, repr(value), advice)
         return arithmetic.encode(whole, self.limbs)
 

@@ -293,8 +293,14 @@ def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:
     """epsilons of one median of each level, and the scale of the counts, which get the rest of epsilon."""
     weights = 2.0 ** (np.arange(levels) / 2)
     medians = np.array([down(share) for share in (1 - counts) * epsilon / 2 * weights / weights.sum()], np.float32)
-    left = epsilon - 2 * sum(map(float, medians))
-    return medians, up(2 / (left * (1 - 1e-14)))
+    return medians, scale_of_counts(epsilon - 2 * sum(map(float, medians)))
+
+
+def scale_of_counts(left: float) -> np.float32:
+    """The scale of the noise of counts at what the medians leave of epsilon; InputError if that is nothing."""
+    if left <= 0:
+        raise InputError("counts", "a fraction of epsilon for the counts", "about 0", "give a larger fraction")
+    return up(2 / (left * (1 - 1e-14)))
 
 
 def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array) -> Array:

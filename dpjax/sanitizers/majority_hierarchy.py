@@ -16,7 +16,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.core import bit_strings as B
 from dpjax.core import checks
-from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, plan_type, require_leaves, up, whole
+from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, plan_type, require_leaves, whole
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.median import (
     MajorityDesign,
@@ -28,7 +28,7 @@ from dpjax.mechanisms.median import (
 )
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import whole_rows
-from dpjax.sanitizers.hierarchy import Median, Parts, ThreeWay, levels_tried, median_tree
+from dpjax.sanitizers.hierarchy import Median, Parts, ThreeWay, levels_tried, median_tree, scale_of_counts
 from dpjax.theory import sanitizers as sizes
 
 COUNTS = 0.2
@@ -87,8 +87,8 @@ class MajorityHierarchy(ThreeWay):
         epsilon, delta, _, _ = host_numbers(privacy, accuracy)
         checks.delta(delta, positive_for="medians by majority")
         splits = tuple(WindowPlan(each.plan(), whole(each.interior)) for each in self._designed(privacy, accuracy))
-        left, most = epsilon - _spent(splits).epsilon, max(int(split.window) for split in splits)
-        return MajorityHierarchyPlan(splits, up(2 / (left * (1 - 1e-14))), bucket(most))
+        most = max(int(split.window) for split in splits)
+        return MajorityHierarchyPlan(splits, scale_of_counts(epsilon - _spent(splits).epsilon), bucket(most))
 
     def split(self, key: Array, x: Array, mask: Array, plan: MajorityHierarchyPlan) -> tuple[Parts, Array, Array]:
         """`median_tree` of medians of windows."""
@@ -119,7 +119,7 @@ class MajorityHierarchy(ThreeWay):
     def unseen(self, concepts: Any, plan: MajorityHierarchyPlan, n: int, beta: float) -> float:
         """The largest part for each interval of a difference, if the medians fail together with at most beta; or n."""
         failure = math.fsum(2**level * failure_of(s.median, int(s.window)) for level, s in enumerate(plan.splits))
-        part = sizes.largest_window([int(split.window) for split in plan.splits], n)
+        part = sizes.largest_part_of_windows([int(split.window) for split in plan.splits], n)
         return self.parts_of_a_difference(concepts) / 2 * part if failure <= beta else float(n)
 
 
@@ -166,11 +166,11 @@ def window_medians(x: Array, mask: Array, most: int) -> Median:
     rows = B.sort_rows(x, mask)
     real = jnp.arange(x.shape[0], dtype=jnp.int32) < jnp.sum(mask, dtype=jnp.int32)
 
-    def median(key: Array, part: Parts, own: WindowPlan) -> Array:
+    def median(key: Array, part: Parts, level: WindowPlan) -> Array:
         begin = jnp.sum(real & B.less(rows, part.low), dtype=jnp.int32)
         count = jnp.sum(part.holds(rows)[0] & real, dtype=jnp.int32)
-        middle, place = window_of(rows, begin, count, own.window, part, most), jnp.arange(most, dtype=jnp.int32)
-        return majority(key, middle, place < own.window, own.median).element
+        middle, place = window_of(rows, begin, count, level.window, part, most), jnp.arange(most, dtype=jnp.int32)
+        return majority(key, middle, place < level.window, level.median).element
 
     return median
 

@@ -131,13 +131,13 @@ def windows(windows: Sequence[float], scale: float, alpha: float, beta: float) -
     if room <= 0:
         return math.inf
     scale = max(scale, _LEAST_SCALE)
-    excess = largest_window(windows, 0) / 2
+    excess = largest_part_of_windows(windows, 0) / 2
     u = leaves / (leaves - 1) / scale * _GRID
     noise = float(np.min((_log_sum_of_noise(u, leaves, scale) - math.log(0.99 * beta)) / u))
     return math.ceil(max((1.5 + excess + noise) / room, _clipped(leaves, scale, beta)))
 
 
-def largest_window(windows: Sequence[float], n: int) -> float:
+def largest_part_of_windows(windows: Sequence[float], n: int) -> float:
     """The most rows of an interval after such splits of n rows."""
     levels = len(windows)
     return n / 2**levels + math.fsum((w - 1) / 2.0 ** (levels - level) for level, w in enumerate(windows))

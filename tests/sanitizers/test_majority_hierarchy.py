@@ -80,6 +80,7 @@ def test_rows_of_the_theorem():
     """The numbers of docs/proofs/hierarchy.md, and every part of the budget is spent."""
     sanitizer = MajorityHierarchy(256)
     assert sanitizer.sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 13424
+    assert MajorityHierarchy(1024).sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 14444
     assert Hierarchy(256).sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 22045
     spent = sanitizer.guarantee(sanitizer.plan(PRIVACY, Accuracy(0.1, 0.1)))
     assert 0.999 <= spent.epsilon <= 1 and 0.999e-6 <= spent.delta <= 1e-6
@@ -92,7 +93,7 @@ def test_rows_between_listed_points():
     """Where the medians fail with more than beta nothing is known."""
     sanitizer, concepts = MajorityHierarchy(16), Thresholds(Domain(2**16))
     plan = sanitizer.plan(PRIVACY, ACCURACY)
-    assert sanitizer.unseen(concepts, plan, 10**5, 0.1) == sizes.largest_window(
+    assert sanitizer.unseen(concepts, plan, 10**5, 0.1) == sizes.largest_part_of_windows(
         [int(s.window) for s in plan.splits], 10**5
     )
     assert sanitizer.unseen(concepts, plan, 10**5, 1e-3) == 10**5
@@ -110,12 +111,11 @@ def test_a_generic_learner_over_a_large_domain():
 
 def test_splits_leave_what_the_theorem_says():
     """A chain of splits at the worst interior points, for odd and even numbers of rows."""
-    for n, given in itertools.product((100, 1001, 4096), ((9, 7, 5), (40, 30, 21), (1, 2, 1))):
+    for n, sizes_of in itertools.product((100, 1001, 4096), ((9, 7, 5), (40, 30, 21), (1, 2, 1))):
         parts = [n]
-        for size in given:
+        for size in sizes_of:
             parts = [part for c in parts for part in worst_split(c, size)]
-        bound = n / 2 ** len(given) + sum((w - 1) / 2 ** (len(given) - level) for level, w in enumerate(given))
-        assert max(parts) <= bound
+        assert max(parts) <= sizes.largest_part_of_windows(sizes_of, n) < max(parts) + 2
     assert sizes.windows((9, 7), 3.0, 0.124, 0.01) == math.inf
 
 

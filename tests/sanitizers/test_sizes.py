@@ -192,6 +192,8 @@ def test_equal_by_value_and_refusals():
     assert hash(Hierarchy(32, levels=3)) != hash(Hierarchy(32, levels=4))
     for wrong in (
         lambda: Hierarchy(8, levels=0),
+        lambda: Hierarchy(8, levels=1, counts=1e-17).plan(PRIVACY, ACCURACY),
+        lambda: MajorityHierarchy(8, levels=1, counts=1e-17).plan(PRIVACY, ACCURACY),
         lambda: Slices(8, count=2).plan(Privacy(1.0, 0.0), ACCURACY),
         lambda: default(0.0, 8, PRIVACY),
         lambda: IndependentQuantiles(8, count=0),
