@@ -1,4 +1,4 @@
-"""Writes vc1-height.md: examples that the improper learner needs, by the height of the tree, for three medians.
+"""Writes vc1-height.md: examples that the improper learner needs, by the height of the tree, for four medians.
 
 Run: python scripts/vc1_height.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """
@@ -27,11 +27,16 @@ from dpjax.theory.search import smallest
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 PRIVACY, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-MEASURED = {"exponential": (4, 8, 16, 32, 48, 64), "recprefix": (4, 16, 64), "treelog": ()}
+MEASURED = {
+    "exponential": (4, 8, 16, 32, 48, 64, 128),
+    "majority": (4, 16, 64, 128, 1024),
+    "recprefix": (4, 16, 64),
+    "treelog": (),
+}
 PLANNED = (4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2000)
-NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "TreeLog"}
+NAMES = {"exponential": "exponential", "majority": "majority", "recprefix": "RecPrefix", "treelog": "TreeLog"}
 PLANS = """
-The measured rows, and the first three columns below, are of the default, which takes no subsamples. Algorithm 2 as the
+The measured rows, and the first four columns below, are of the default, which takes no subsamples. Algorithm 2 as the
 paper has it, `subsamples="fewest"`, is planned only, each time with the median that needs the fewest rows. Its rows are
 the number of subsamples times the examples of each, both whole numbers: {few} at 32 bits and {more} at 48. More
 subsamples may have more that miss, so that fewer examples in each are enough, and the product may fall where the height
@@ -42,8 +47,9 @@ RATIO = 2 ** (1 / 16)
 HEAD = f"""# The improper learner by the height of the tree
 
 Thresholds on larger and larger domains are learned by the improper learner of classes of VC dimension 1. With the
-exponential median the number of rows grows with the logarithm of the height; with RecPrefix it hardly grows, so that
-fewer rows are needed on very high trees. The planned numbers are close to what the hardest distribution needs.
+exponential median the number of rows grows with the logarithm of the height; with the other medians it hardly grows, so
+that the majority median needs fewer rows on high trees. The planned numbers are close to what the hardest distribution
+needs.
 
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Planned: `ImproperVC1(method=...)`, proved for every distribution
@@ -168,17 +174,17 @@ def _measured_words(found: Sequence[Mapping[str, Any]]) -> str:
         name: {row["bits"]: row["stars"][1].n_high for row in found if row["method"] == name and row["stars"][1].n_high}
         for name in NAMES
     }
-    exponential, flat = high["exponential"], high["recprefix"]
+    exponential, flat = high["exponential"], high["majority"]
     if len(exponential) < 2 or not flat:
         return "too few points to compare."
     (b, low), (c, top) = sorted(exponential.items())[-2:]
     slope = (top - low) / ((c - b) * math.log(2))
     spread = max(flat.values()) / min(flat.values()) - 1
-    meeting = c + (max(flat.values()) - top) / (slope * math.log(2))
+    fewer = [bits for bits in sorted(flat) if bits in exponential and flat[bits] < exponential[bits]]
     return (
         f"the exponential median pays {slope:.0f} examples for each unit of ln(height) between {b} and {c} bits.\n"
-        f"RecPrefix changes by {spread:.0%} between {min(flat)} and {max(flat)} bits. The line through the last two\n"
-        f"exponential points meets RecPrefix at about {meeting:.0f} bits."
+        f"Majority changes by {spread:.0%} between {min(flat)} and {max(flat)} bits, and needs fewer than the\n"
+        f"exponential median at {' and '.join(map(str, fewer)) or 'none of these'} bits."
     )
 
 
@@ -186,12 +192,17 @@ def _planned_words(planned: Mapping[str, Mapping[int, int]]) -> str:
     def crossing(method: str) -> int:
         return smallest(lambda bits: planned_rows(method, bits) < planned_rows("exponential", bits))
 
-    flat, (low, high) = planned["recprefix"], (planned["exponential"][bits] for bits in (1024, 2000))
+    (low, high) = (planned["exponential"][bits] for bits in (1024, 2000))
     slope = (high - low) / ((2000 - 1024) * math.log(2))
+    growth = ", ".join(
+        f"{NAMES[method]} by {planned[method][2000] / planned[method][4] - 1:.0%}"
+        for method in ("majority", "recprefix")
+    )
+    first = ", ".join(f"{NAMES[method]} from {crossing(method)}" for method in ("majority", "recprefix", "treelog"))
     return (
         f"the exponential median pays {slope:.0f} examples for each unit of ln(height) once the median decides;\n"
-        f"RecPrefix grows by {flat[64] / flat[4] - 1:.0%} from 4 to 64 bits. RecPrefix is planned with fewer examples\n"
-        f"than the exponential median from {crossing('recprefix')} bits on, TreeLog from {crossing('treelog')} bits on."
+        f"from 4 to 2000 bits the others grow, {growth}. Fewer planned examples than with\n"
+        f"the exponential median, by bits: {first}."
     )
 
 

@@ -25,6 +25,8 @@ from .polygons import ConvexPolygons as ConvexPolygons
 from .product import ProductCube as ProductCube
 from .stumps import Stumps as Stumps
 from .thresholds import Thresholds as Thresholds
+from .tree import Rooted as Rooted
+from .tree import Spider as Spider
 from .tree import Tree as Tree
 from .tree import generators as tree_generators  # noqa: F401
 from .unions import Unions as Unions

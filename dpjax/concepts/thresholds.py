@@ -13,6 +13,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.concepts.on_line import OnLine
 from dpjax.concepts.points import first_of_each
+from dpjax.concepts.tree.rooted import Rooted
 from dpjax.core.arithmetic import decode
 from dpjax.mechanisms.intervals import Pieces
 
@@ -22,7 +23,7 @@ def _up_to(first: int, last: int) -> str:
 
 
 @dataclass(frozen=True)
-class Thresholds(OnLine):
+class Thresholds(OnLine, Rooted):
     """THRESH_X over an ordered domain. Concept number t labels {0, ..., t} with 1.
 
     N concepts for N elements: no concept is empty. `dimensions.families.thresholds` has one more, with the empty one.

@@ -25,7 +25,7 @@ else:
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is not None:
                 return vars(instance)[self.name] if self.name in vars(instance) else super().__get__(instance, owner)
-            if self.name in inspect.get_annotations(owner):
+            if any(self.name in inspect.get_annotations(kind) for kind in owner.__mro__):
                 raise AttributeError(self.name)  # a field without a default
             return self
 

@@ -295,6 +295,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "interior-treelog": lambda: World(SmallInterior(_LINE, "treelog", 2), twin=4),
     "vc1-rows": lambda: World(FewRows(_LINE, "exponential"), twin=4),
     "vc1-rows-tree": lambda: World(FewRows(_tree(), "exponential"), twin=4),
+    "vc1-rows-spider": lambda: World(FewRows(c.Spider(2, 2), "exponential"), rows=2, twin=4),
     "vc1-rows-recprefix": lambda: World(FewRows(_LINE, "recprefix"), twin=8),
     "vc1-exponential": lambda: World(le.ImproperVC1(_LINE, "exponential", 2), twin=4),
     "vc1-tree": lambda: World(le.ImproperVC1(_tree(), "exponential", 2), twin=4),

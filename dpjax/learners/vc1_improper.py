@@ -4,14 +4,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.thresholds import Thresholds
-from dpjax.concepts.tree.tree import Tree
+from dpjax.concepts.tree.rooted import Rooted
 from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import NoTheoremError
@@ -31,7 +29,7 @@ _ALPHA = 1 / 3  # of Algorithm 2's median: t/6 of t subsamples on either side
 _MOST_SUBSAMPLES = 1 << 29
 
 
-def depth_bits(concepts: Tree | Thresholds) -> int:
+def depth_bits(concepts: Rooted) -> int:
     """The number of bits of a depth in the tree."""
     return max(1, concepts.height.bit_length())
 
@@ -77,7 +75,7 @@ class ImproperVC1(Learner):
     the budget finds it, half the node. A pure median leaves all of delta to the node.
 
     Args:
-      concepts: a `Tree`, or `Thresholds` as a path, of any height.
+      concepts: `Thresholds` as a path, a `Spider`, a `Tree`, or another `Rooted` class, of any height.
       method: the median: "exponential", "majority", "recprefix", "treelog", "rsc", or "auto" for the one
         of "exponential" and "majority" that needs the fewest rows.
       subsamples: None for each row by itself; t >= 1 subsamples, or "fewest" for as few as Theorem 11 allows, each step
@@ -91,21 +89,21 @@ class ImproperVC1(Learner):
       of subsamples, the dimension-free size of these, and all constants are our own (docs/proofs/deepest-rows.md).
     """
 
-    concepts: Tree | Thresholds
+    concepts: Rooted
     method: str = "auto"
     subsamples: int | str | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        checks.instance("concepts", self.concepts, (Tree, Thresholds), "use Tree.of_class", "a Tree or Thresholds")
+        checks.instance("concepts", self.concepts, Rooted, "use Tree.of_class", "Thresholds, a Spider or a Tree")
         replace_one_only(self.neighboring, "the number of rows must be public")
         checks.choice("method", self.method, NAMES)
         if self.subsamples != FEWEST:
             checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
     @classmethod
-    def candidates(cls, concepts: Tree | Thresholds, k: int) -> list["ImproperVC1"]:
+    def candidates(cls, concepts: Rooted, k: int) -> list["ImproperVC1"]:
         """One for each method; "auto" is one of these."""
         return [cls(concepts, method) for method in RACED]
 
@@ -205,7 +203,7 @@ class ImproperVC1(Learner):
         A half or a third of the rows are on the other path, or all but one or two, of which the deepest rows tell.
         """
         pairs = super().hard_neighbors(rows)
-        deep = _two_paths(self.concepts)
+        deep = self.concepts.two_paths()
         if deep and rows > 1:
             first, second = deep
             shares = [[(first, 1) if i % share else (second, 1) for i in range(rows - 1)] for share in (2, 3)]
@@ -215,24 +213,10 @@ class ImproperVC1(Learner):
         return pairs
 
 
-def sample_at(concepts: Tree | Thresholds, examples: list[tuple[int, int]]) -> Sample:
+def sample_at(concepts: Rooted, examples: list[tuple[int, int]]) -> Sample:
     """A sample of examples (node other than the root, label in the tree, i.e. before the flip of its point)."""
     nodes, labels = [node for node, _ in examples], [label for _, label in examples]
-    if isinstance(concepts, Thresholds):
-        return database(concepts.domain, nodes, labels)
-    points = [int(np.flatnonzero(concepts.place == node)[0]) for node in nodes]
-    flips = [int(concepts.flip[point]) for point in points]
-    return database(concepts.domain, points, [label ^ flip for label, flip in zip(labels, flips, strict=True)])
-
-
-def _two_paths(concepts: Tree | Thresholds) -> tuple[int, int] | None:
-    """A deepest node, and the first node off its path or else the path's middle; None if there is only one node."""
-    if concepts.height < 2 or isinstance(concepts, Thresholds):
-        return (concepts.height, concepts.height // 2) if concepts.height >= 2 else None
-    deepest = int(np.argmax(concepts.depth))
-    number = np.arange(concepts.size)
-    off = number[(number > 0) & ~((number <= deepest) & (deepest < concepts.tout))]
-    return (deepest, int(off[0]) if len(off) else int(concepts.parent[deepest]))
+    return database(concepts.domain, *concepts.examples_at(nodes, labels))
 
 
 def _ends(t: int) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from dpjax.concepts import (
     Parities,
     Points,
     PointSets,
+    Spider,
     Thresholds,
     Unions,
 )
@@ -184,6 +185,7 @@ INSTANCES = {
     ImproperVC1: [
         Case(ImproperVC1(RANDOM_TREE, "exponential", 5), 1, ImproperVC1(RANDOM_TREE, "exponential")),
         Case(SmallImproper(LINE, "recprefix", 5), 1, ImproperVC1(LINE, "recprefix")),
+        Case(ImproperVC1(Spider(3, 80), "majority"), 1),
     ],
     ParityLearner: [
         Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40))),

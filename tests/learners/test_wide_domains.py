@@ -10,7 +10,7 @@ import pytest
 from scipy.special import logsumexp
 
 import dpjax as dp
-from dpjax.concepts import Domain, Points, Thresholds, distributions
+from dpjax.concepts import Domain, Points, Spider, Thresholds, distributions
 from dpjax.core import arithmetic
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy
@@ -178,6 +178,30 @@ def test_success_at_the_sample_size(learner, bits, trials):
         return task.error(learner.learn(of_learner, sample, plan), target)[0]
 
     errors = jax.jit(lambda keys: jax.lax.map(trial, keys))(jax.random.split(jax.random.key(0), trials))
+    assert int(jnp.sum(errors <= 0.1)) >= 80
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "bits", [80, pytest.param(1024, marks=pytest.mark.slow), pytest.param(2040, marks=pytest.mark.slow)]
+)
+def test_trees_of_any_height_are_learned_at_the_sample_size(bits):
+    """One node of one leg is good. 79 of 100 successes or fewer would have probability below 1e-3."""
+    concepts, step = Spider(5, bits), int("6b" * (bits // 8), 16)
+    places = {(1, concepts.height): 10, (3, 1): 1, (3, step): 11, (3, step + 1): 11, (3, concepts.height): 67}
+    law = distributions.from_segments(
+        concepts.domain, [(place := (leg << bits) + at, place, mass) for (leg, at), mass in places.items()]
+    )
+    task = Task(concepts, law, [3 * concepts.height + step])
+    learner = ImproperVC1(concepts)
+    plan, n = learner.plan(PRIVACY, ACCURACY), learner.sample_size(PRIVACY, ACCURACY)
+
+    def trial(key):
+        of_sample, of_learner = jax.random.split(key)
+        sample, target = task.draw(of_sample, n)
+        return task.error(learner.learn(of_learner, sample, plan), target)[0]
+
+    errors = jax.jit(lambda keys: jax.lax.map(trial, keys))(jax.random.split(jax.random.key(0), 100))
     assert int(jnp.sum(errors <= 0.1)) >= 80
 
 

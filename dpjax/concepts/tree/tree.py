@@ -1,6 +1,6 @@
 """A class of VC dimension 1 as a tree: a concept is the path from a node up to the root."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.base import ConceptClass, Cover, Group
+from dpjax.concepts.base import Cover, Group
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
@@ -18,6 +18,7 @@ from dpjax.concepts.tree.layout import LARGEST, preorder, tree_parents
 from dpjax.concepts.tree.nodes import Nodes
 from dpjax.concepts.tree.of_class import class_order
 from dpjax.concepts.tree.points import ancestor_at_depth, deterministic_points
+from dpjax.concepts.tree.rooted import Rooted
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import zero_one_matrix
@@ -25,7 +26,7 @@ from dpjax.mechanisms.intervals import Pieces
 
 
 @dataclass(frozen=True)
-class Tree(Nodes, ConceptClass):
+class Tree(Nodes, Rooted):
     """Node v labels the point x with [place[x] is v or an ancestor of v] xor flip[x].
 
     Nodes 0, ..., V are in preorder, node 0 is the root: the descendants-or-self of v are v, ..., tout[v] - 1, and
@@ -181,6 +182,19 @@ class Tree(Nodes, ConceptClass):
         """The ancestor-or-self of each node at ``depth`` (``uint32[1]``), ``uint32[..., 2]``; the node if deeper."""
         level = jnp.minimum(depth[0], jnp.uint32(self.height)).astype(jnp.int32)
         return _pair(ancestor_at_depth(self, node[..., 1].astype(jnp.int32), level))
+
+    def examples_at(self, nodes: Sequence[int], labels: Sequence[int]) -> tuple[list[int], list[int]]:
+        """See `Rooted.examples_at`; nodes other than the root."""
+        points = [int(np.flatnonzero(self.place == node)[0]) for node in nodes]
+        return points, [label ^ int(self.flip[point]) for point, label in zip(points, labels, strict=True)]
+
+    def two_paths(self) -> tuple[int, int] | None:
+        """See `Rooted.two_paths`: the first node off the path of the first of the deepest, or else its parent."""
+        if self.height < 2:
+            return None
+        deepest, number = int(np.argmax(self.depth)), np.arange(self.size)
+        off = number[(number > 0) & ~((number <= deepest) & (deepest < self.tout))]
+        return deepest, int(off[0]) if len(off) else int(self.parent[deepest])
 
     def is_member(self, hypothesis: Hypothesis) -> Array:
         """``bool[k]``, whether the hypothesis is a concept of the class."""
