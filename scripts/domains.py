@@ -218,9 +218,9 @@ def _towers() -> str:
     said = []
     for epsilon in EPSILONS:
         first = [(n, log_size(n, epsilon, DELTA, 1 - BETA)) for n in (2, 3)]
-        few = ", ".join(f"{n} records from 2^{ceil(bits)} elements on" for n, bits in first if bits < 2048)
-        said.append(f"at epsilon {epsilon:g} no private algorithm finds one with success {1 - BETA:g} from {few}")
-    return "; ".join(said) + "; the next numbers of records are excluded from towers of powers on"
+        few = " or ".join(f"{n} records of 2^{ceil(bits)} elements or more" for n, bits in first if bits < 2048)
+        said.append(f"at epsilon {epsilon:g} no private algorithm has success {1 - BETA:g} with {few}")
+    return "; ".join(said) + "; more records are excluded only from towers of powers on"
 
 
 def _records() -> dict[str, str]:

@@ -6,7 +6,7 @@ Run: python scripts/median_domains.py [--out FOLDER] [--seed SEED] [--trials TRI
 import importlib.util
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +28,33 @@ from dpjax.theory.search import smallest
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 CASES = (
     *(("exponential", bits) for bits in (16, 32, 64, 1024)),
+    *(("majority", bits) for bits in (16, 32, 64, 256, 1024)),
     *(("recprefix", bits) for bits in (16, 32, 64, 256, 1024)),
     *(("treelog", bits) for bits in (16, 32, 64, 256, 1024)),
     ("rsc", 64),
 )
-NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "TreeLog", "rsc": "TreeLog by RSC"}
-RATIOS = {"exponential": 1.01, "recprefix": 1.03, "treelog": 1.03, "rsc": 1.08}  # of the grids of n
-FROM = {"exponential": 0.95, "recprefix": 0.3, "treelog": 0.6, "rsc": 0.6}  # of the proved n: where the grids begin
+NAMES = {
+    "exponential": "exponential",
+    "majority": "majority",
+    "recprefix": "RecPrefix",
+    "treelog": "TreeLog",
+    "rsc": "TreeLog by RSC",
+}
+RATIOS = {"exponential": 1.01, "majority": 1.03, "recprefix": 1.03, "treelog": 1.03, "rsc": 1.08}  # of the grids of n
+FROM = {
+    "exponential": 0.95,
+    "majority": 0.5,
+    "recprefix": 0.3,
+    "treelog": 0.6,
+    "rsc": 0.6,
+}  # of the proved n: where the grids begin
 DEAR = {("rsc", 64): 4, ("exponential", 1024): 8}  # these get a fourth, an eighth of the trials
 _BLOCK_CELLS = 1 << 14  # limbs worked on at once
 WANTED, RUNS = 0.92, 4  # worst rate of the selection, and runs of one database there
 HEAD = """# Private medians by the size of the domain
 
 How many rows does a private median need if values have many bits? The exponential median pays for every bit, the other
-methods hardly for any: it is the best choice on small domains, and RecPrefix on large ones. What suffices in practice
+methods hardly for any: it is the best choice on small domains, and majority on large ones. What suffices in practice
 is close to what is proved for the exponential median, and less than half of it for RecPrefix.
 
 Written by `scripts/median_domains.py`: epsilon = {epsilon:g}, delta = {delta:g}, replace-one. n: the smallest n, on
@@ -57,10 +70,10 @@ TAIL = """
 ![n against the size of the domain](figures/median-domains.png)
 
 The exponential median pays (4/epsilon) ln 2 = 2.8 rows for each bit of the domain; the cost of the others depends on
-ln(1/delta), and hardly on the domain. RecPrefix needs fewer rows than the exponential median from about {measured}
-bits on in practice,
-and from {proved} bits on by proof. Plans in practice are those of `scripts/median_plans.py`: RecPrefix has
-no trims there and a smaller margin than its proof needs, TreeLog and RSC follow their planners with a smaller slack.
+ln(1/delta), and hardly on the domain. Bits from which others need fewer rows than the exponential median: in practice
+{measured}, by proof {proved}. Plans in practice are those of `scripts/median_plans.py`: RecPrefix has no trims there
+and a smaller margin than its proof needs, majority follows its planner with a larger beta, TreeLog and RSC with a
+smaller slack.
 Their privacy guarantee is the same as for proved plans. Other data than these 15 families may need more rows; the
 proved n is for all.
 """
@@ -78,7 +91,10 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[tuple[str, int]] = C
         for row in sorted(found, key=lambda row: row["bits"])
     ]
     numbers = {"epsilon": EPSILON, "delta": DELTA, "wanted": WANTED, "right": 1 - BETA}
-    crossings = {"measured": _measured_crossing(found), "proved": _proved_crossing()}
+    crossings = {
+        what: ", ".join(f"{NAMES[name]} {crossing(name)}" for name in ("majority", "recprefix"))
+        for what, crossing in (("measured", partial(_measured_crossing, found)), ("proved", _proved_crossing))
+    }
     page = HEAD.format(**numbers) + table(header, shown) + TAIL.format(**crossings)
     write_page(out / "median-domains.md", page)
     panel = Panel(
@@ -190,23 +206,23 @@ def _lines(method: str, found: Sequence[dict[str, Any]]) -> list[Line]:
     ]
 
 
-def _measured_crossing(found: Sequence[dict[str, Any]]) -> str:
-    """Bits where the measured lines meet: RecPrefix's as drawn, the exponential one of slope 4 ln 2 / epsilon."""
+def _measured_crossing(found: Sequence[dict[str, Any]], name: str) -> str:
+    """Bits where the measured lines meet: a method's as drawn, the exponential one of slope 4 ln 2 / epsilon."""
     own = {name: [(row["bits"], row["n"]) for row in found if row["method"] == name] for name in NAMES}
-    if not own["exponential"] or not own["recprefix"]:
+    if not own["exponential"] or not own[name]:
         return "(not measured)"
     at, n = own["exponential"][0]
     bits = np.arange(1, 1025)
     exponential = n + 4 / EPSILON * math.log(2) * (bits - at)
-    below = np.interp(np.log(bits), np.log([b for b, _ in own["recprefix"]]), [n for _, n in own["recprefix"]])
+    below = np.interp(np.log(bits), np.log([b for b, _ in own[name]]), [n for _, n in own[name]])
     return str(int(bits[np.argmax(exponential > below)]))
 
 
-def _proved_crossing() -> int:
-    """The least number of bits from which RecPrefix's proved n is the smaller one."""
+def _proved_crossing(name: str) -> int:
+    """The least number of bits from which a method's proved n is smaller than the exponential median's."""
     return smallest(
         lambda bits: (
-            plan_for("recprefix", bits, EPSILON, DELTA, BETA).required()
+            plan_for(name, bits, EPSILON, DELTA, BETA).required()
             < plan_for("exponential", bits, EPSILON, DELTA, BETA).required()
         )
     )

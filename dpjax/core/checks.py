@@ -89,7 +89,9 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         span = f">= {low}" if high is None else f"in [{low}, {short(high)}]"
-        raise InputError(name, f"a whole number {span}", repr(value), f"choose {name} {span}")
+        raise InputError(
+            name, f"a whole number {span}", short(value) if whole else repr(value), f"choose {name} {span}"
+        )
     return int(value)
 
 
@@ -108,8 +110,11 @@ def is_element(value: Any, size: int) -> bool:
 
 
 def short(value: int) -> str:
-    """A large power of two as such."""
-    return f"2**{value.bit_length() - 1}" if value > 2**64 and not value & (value - 1) else str(value)
+    """A large power of two as such, and of other numbers of more than 256 bits the sign and the number of bits."""
+    bits = value.bit_length()
+    if value > 2**64 and not value & (value - 1):
+        return f"2**{bits - 1}"
+    return str(value) if bits <= 256 else f"{'-' if value < 0 else ''}(a number of {bits} bits)"
 
 
 def whole_or_none(name: str, value: Any, low: int, high: int | None = None) -> None:

@@ -179,7 +179,7 @@ class ImproperVC1(Learner):
             median_guarantee(plan.median, "median depth"),
             choosing_guarantee(epsilon, delta, what="the node at that depth (choosing)"),
         )
-        return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
+        return basic(parts, f"improper learner of a tree of height {checks.short(self.concepts.height)}")
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.vc1.deepest`, or `theory.vc1.improper` with subsamples; one row for a single concept, always right.

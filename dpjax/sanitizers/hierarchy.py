@@ -187,6 +187,7 @@ class ThreeWay(OfThresholds):
     def __post_init__(self):
         super().__post_init__()
         checks.whole_or_none("levels", self.levels, 1, MOST_LEVELS)
+        checks.whole_or_none("domain_size", self.domain_size, 1, 2**self.bits)
         if self.counts is not None:
             checks.probability("counts", self.counts)
 

@@ -36,7 +36,7 @@ def concepts(spider, numbers):
     return Hypothesis.of(jnp.asarray(encode(numbers, max(2, spider.domain.limbs))))
 
 
-@pytest.mark.parametrize("legs, bits", SMALL)
+@pytest.mark.parametrize(("legs", "bits"), SMALL)
 def test_it_is_the_tree_of_its_table(legs, bits):
     spider = Spider(legs, bits)
     tree, there = as_tree(spider)
@@ -54,7 +54,7 @@ def test_it_is_the_tree_of_its_table(legs, bits):
         np.testing.assert_array_equal(above, decode(tree.ancestor(theirs.concept, at)))
 
 
-@pytest.mark.parametrize("legs, bits", [(1, 2), (3, 1), (2, 2)])
+@pytest.mark.parametrize(("legs", "bits"), [(1, 2), (3, 1), (2, 2)])
 def test_deterministic_nodes_are_those_of_the_table_for_all_samples(legs, bits):
     spider = Spider(legs, bits)
     tree, there = as_tree(spider)
@@ -69,7 +69,7 @@ def test_deterministic_nodes_are_those_of_the_table_for_all_samples(legs, bits):
         np.testing.assert_array_equal([there[int(node)] for node in ours], theirs)
 
 
-@pytest.mark.parametrize("legs, bits", [(3, 2), (1, 2), (5, 70), (2**70, 40)])
+@pytest.mark.parametrize(("legs", "bits"), [(3, 2), (1, 2), (5, 70), (2**70, 40)])
 def test_errors_are_masses_of_disagreements(legs, bits):
     spider = Spider(legs, bits)
     step, leg = spider.height, spider.legs - 1
@@ -111,9 +111,9 @@ def test_words_say_leg_and_steps():
     assert spider.describe(concepts(spider, [0, 37])) == ["0 everywhere", "1 iff leg 2, steps 1 to 5"]
 
 
-@pytest.mark.parametrize("legs, bits", [(0, 3), (2, 0), (2, 2048), (1.5, 3), (2, "3")])
+@pytest.mark.parametrize(("legs", "bits"), [(0, 3), (2, 0), (2, 2048), (1.5, 3), (2, "3")])
 def test_bad_sizes_are_refused(legs, bits):
-    with pytest.raises(InputError, match="legs|bits"):
+    with pytest.raises(InputError, match=r"legs|bits"):
         Spider(legs, bits)
 
 

@@ -13,6 +13,7 @@ from dpjax.audit.enumeration.outcomes import exact_table
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core import bit_strings as B
 from dpjax.core import keys
+from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence.sanitizers import SmallWindows
@@ -150,3 +151,10 @@ def test_few_rows_and_tiny_windows_have_an_answer():
         x = jnp.asarray(B.encode([2**69 + 4, 3, 2**70 - 1], 70))
         made = run(keys.root(1), x, jnp.arange(3) < count, plan)
         assert int(np.sum(made.weights)) >= 1 and (B.decode(np.asarray(made.points)) <= 2**69 + 4).all()
+
+
+@pytest.mark.parametrize("kind", [Hierarchy, MajorityHierarchy])
+@pytest.mark.parametrize("size", [0, -1, 17, 2.5, "5", True])
+def test_a_domain_size_is_of_the_domain(kind, size):
+    with pytest.raises(InputError, match="domain_size"):
+        kind(4, domain_size=size)

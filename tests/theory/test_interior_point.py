@@ -52,12 +52,12 @@ def best(records, size, epsilon, delta=0.0):
     return -found.fun
 
 
-@pytest.mark.parametrize("size, epsilon, delta", [(2, 0.3, 0.0), (5, 1.0, 0.0), (4, 1.0, 0.1), (6, 2.0, 0.03)])
+@pytest.mark.parametrize(("size", "epsilon", "delta"), [(2, 0.3, 0.0), (5, 1.0, 0.0), (4, 1.0, 0.1), (6, 2.0, 0.03)])
 def test_a_guess_is_the_best_with_one_record(size, epsilon, delta):
     assert best(1, size, epsilon, delta) == pytest.approx(guess(size, epsilon, delta), abs=1e-7)
 
 
-@pytest.mark.parametrize("epsilon, success", [(0.25, 0.9), (0.25, 0.75), (1.0, 0.95), (0.1, 0.7)])
+@pytest.mark.parametrize(("epsilon", "success"), [(0.25, 0.9), (0.25, 0.75), (1.0, 0.95), (0.1, 0.7)])
 def test_no_algorithm_with_two_records_is_better(epsilon, success):
     size = round(2 ** log_size(2, epsilon, 0.0, success))
     assert 2 <= size <= 12
@@ -66,9 +66,9 @@ def test_no_algorithm_with_two_records_is_better(epsilon, success):
 
 def test_the_bound_is_a_tower():
     one, two, three, four = (log_size(records, 1.0, 1e-6, 0.9) for records in (1, 2, 3, 4))
-    assert one == pytest.approx(1.0) and two == pytest.approx(log2(15), rel=1e-6)
+    assert one == 1.0 and two == log2(15)
     assert 100 < three < 2**two * 20 and four > 2 ** (three - 1)
-    assert log_size(5, 1.0, 1e-6, 0.9) == inf
+    assert log_size(5, 1.0, 1e-6, 0.9) == log_size(3000, 0.01, 0.0, 0.999) == inf
 
 
 def test_more_records_for_larger_domains_and_smaller_budgets():
@@ -76,7 +76,14 @@ def test_more_records_for_larger_domains_and_smaller_budgets():
     strict, loose = ([fewest_records(b, epsilon, 1e-6, 0.9) for b in bits] for epsilon in (0.25, 4.0))
     assert strict == sorted(strict) and loose == sorted(loose)
     assert all(one >= two for one, two in zip(strict, loose, strict=True))
-    assert fewest_records(0.0, 1.0, 1e-6, 0.9) == 1
+    assert fewest_records(0.0, 1.0, 1e-6, 0.9) == 1 and fewest_records(1.0, 1.0, 1e-6, 0.9) == 2
+    assert [fewest_records(bits, 1.0, 1e-6, 0.9) for bits in (64, 2048)] == [3, 4]
+
+
+def test_extreme_budgets_and_sizes_have_numbers():
+    assert 720 / np.log(2) - 4 < log_size(1, 720.0, 1e-6, 0.9) < 720 / np.log(2)
+    assert log_size(1, 400.0, 0.0, 1e-200) > 1000 and log_size(2, 1000.0, 1e-6, 0.9) == inf
+    assert guess(2**1100, 1.0, 1e-6) == 1e-6 and guess(1, 1.0, 0.0) == 1.0
 
 
 def test_a_success_no_larger_than_delta_is_never_excluded():

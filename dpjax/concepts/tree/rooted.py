@@ -26,7 +26,9 @@ class Rooted(ConceptClass):
     @abstractmethod
     def deterministic(self, x: Array, y: Array, mask: Array) -> Array:
         """The deepest node on the paths of all consistent concepts, for each of t samples, ``uint32[t, W]``; the root
-        if there is none. x ``uint32[t, m, limbs]``, y and mask ``bool[t, m]``. Traced. Yan 2025, Definition 15."""
+        if there is none. Examples at the root are ignored. Traced. Yan 2025, Definition 15.
+
+        x ``uint32[t, m, limbs]``, y and mask ``bool[t, m]``."""
 
     @abstractmethod
     def depth_of(self, node: Array) -> Array:

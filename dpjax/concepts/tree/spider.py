@@ -22,8 +22,8 @@ from dpjax.core.arithmetic import FEWEST, Arithmetic, arithmetic, decode, encode
 class Spider(Rooted):
     """Paths of 2**bits - 1 nodes that meet in a root: element ``leg * 2**bits + step`` is at a leg's step-th node.
 
-    A concept labels the first steps of one leg with 1, and all else with 0; its number is the last of those elements,
-    or 0 for the root, which labels all with 0. Elements of step 0 are at the root, whatever their leg.
+    A concept labels the first steps of one leg with 1, and all else with 0; it is encoded as the last of those
+    elements, the root, which labels all with 0, as element 0. Elements of step 0 are at the root, whatever their leg.
 
     Args:
       legs: m >= 1. One leg has the thresholds {1..s} of 1, ..., 2**bits - 1, and the empty one.

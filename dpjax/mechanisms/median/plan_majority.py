@@ -67,7 +67,8 @@ def failure_of(plan: MajorityPlan, records: int) -> float:
     """The probability that ``records`` records have no interior point for an answer, at most, as the plan runs."""
     epsilon = float(plan.length) + float(plan.prefix)
     head = plan.bits, epsilon, float(plan.delta), None, 0.0, records, 1.0
-    return _failure(MajorityDesign(*head, float(plan.length) / epsilon, int(plan.threshold)), records)
+    threshold = max(int(plan.threshold), (records + 1) // 2)  # with which it runs
+    return _failure(MajorityDesign(*head, float(plan.length) / epsilon, threshold), records)
 
 
 def _fewest(design: MajorityDesign, best: MajorityDesign | None) -> MajorityDesign:

@@ -34,9 +34,10 @@ def level_bits(
     checks.integer("bits", bits, 1, 2**20)
     checks.integer("levels", levels, 1, 4)
     if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:  # the range in which the planners are tested
-        raise InputError("epsilon", "a number in [1e-5, 1e3]", repr(epsilon), "plan within this range")
+        advice = "take a budget of which a median's part is in this range"
+        raise InputError("epsilon of a median", "a number in [1e-5, 1e3]", repr(epsilon), advice)
     if checks.delta(delta, positive_for="this median") < LEAST_DELTA:
-        raise InputError("delta", f"a number of at least {LEAST_DELTA} for this median", repr(delta), "use exponential")
+        raise InputError("delta of a median", f"a number of at least {LEAST_DELTA}", repr(delta), "use exponential")
     check_goal(beta, slack)
     widths = [bits]
     for _ in range(levels):

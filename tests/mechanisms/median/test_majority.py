@@ -171,6 +171,15 @@ def test_the_failure_of_a_plan_is_that_of_its_design():
         assert design.failure * (1 - 1e-6) <= found <= design.failure * (1 + 1e-3)
 
 
+@pytest.mark.parametrize(
+    ("beta", "blocks", "exact"), [(0.1, 27, 1.97e-16), (0.1, 29, 1.19e-17), (0.9, 27, 5.9e-11), (0.9, 30, 3.5e-12)]
+)
+def test_the_failure_with_many_records_is_not_below_that_of_a_database(beta, blocks, exact):
+    """Two pairs of clusters on each side of the middle; exact: their failure, by all scores and no sampling."""
+    plan = m.plan_majority(64, 1.0, 1e-6, beta).plan()
+    assert exact <= m.failure_of(plan, 22 * blocks) <= 1e6 * exact
+
+
 def test_a_design_like_another_one_needs_few_records_more():
     typical = m.plan_majority(256, 0.1, 1e-8, 0.01)
     for epsilon in (0.01, 0.3, 3.0):

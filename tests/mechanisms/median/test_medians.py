@@ -271,7 +271,7 @@ def test_budgets_at_once_answer_as_one_by_one(method):
 
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_a_delta_whose_parts_are_no_float32_numbers_is_refused(method):
-    with pytest.raises(InputError, match=r"^delta: expected a number of at least 1e-33 for this median, got 1e-37"):
+    with pytest.raises(InputError, match=r"^delta of a median: expected a number of at least 1e-33, got 1e-37"):
         m.plan_for(method, 64, EPSILON, 1e-37, BETA)
     assert m.plan_for("auto", 256, EPSILON, 1e-37, BETA) == m.plan_exponential(256, EPSILON, BETA)
 
