@@ -1,5 +1,6 @@
 """The base class of concept classes."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -152,7 +153,7 @@ class ConceptClass(Base):
     def growth(self, elements: int) -> int:
         """An upper bound of the ways in which the class labels ``elements`` elements, for the rows of
         `GenericLearner`; by default of all functions and all concepts."""
-        return min(self.size, self.labels ** min(elements, 62))
+        return min(self.size, self.labels ** min(elements, self.size.bit_length()))
 
     def covers(self, alpha: float, agnostic: bool) -> Iterable[Cover]:
         """Covers of the concepts whose error exceeds the target's (agnostic: the best concept's) by more than alpha,
@@ -172,6 +173,12 @@ class ConceptClass(Base):
         Each cover returned holds for all distributions; the one that needs the fewest rows is used.
         """
         return [(Group(max(1, self.size - 1), False, 0.0),)]
+
+    def agreement(self, alpha: float, n: int) -> float:
+        """ln of a bound of the class's own, for every distribution, of the probability that any two concepts which
+        differ on more than alpha of it agree on all of n rows; inf for none. `theory.generalization.agreement` has a
+        bound for all classes."""
+        return math.inf
 
     # A line: sanitizers of points and thresholds, trees.
 
@@ -219,6 +226,11 @@ class ConceptClass(Base):
     def hard(self, alpha: float) -> Mapping[str, Any]:
         """By name, pairs of a distribution and of targets (None for the class's own) where error alpha is hard."""
         return {}
+
+
+def every_cover(concepts: ConceptClass, alpha: float, agnostic: bool) -> list[Cover]:
+    """The covers of the class, and all concepts one by one, for learners that choose among all concepts."""
+    return [*concepts.covers(alpha, agnostic), *ConceptClass.covers(concepts, alpha, agnostic)]
 
 
 def require_class(concepts: Any, method: Callable | None = None, example: str = "Thresholds(Domain(256))") -> None:
