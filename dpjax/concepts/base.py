@@ -219,6 +219,12 @@ class ConceptClass(Base):
         """The largest number of elements over which the class has all thresholds; None if it does not say."""
         return None
 
+    @member
+    def spread(self) -> float:
+        """Of a class that is learned from one distribution: the largest mean label of a concept under it minus the
+        smallest. 0 if the class does not say."""
+        return 0.0
+
     def separated(self, alpha: float) -> float:
         """ln of a number of concepts, any two of which differ on more than 2 alpha of one distribution; 0 for none."""
         return 0.0

@@ -38,6 +38,7 @@ from dpjax.learners import (
     HashedPoints,
     ImproperVC1,
     Independent,
+    NearestParity,
     ParityLearner,
     PointLearner,
     PolygonLearner,
@@ -185,6 +186,7 @@ INSTANCES = {
         Case(ImproperVC1(RANDOM_TREE, "exponential", 5), 1, ImproperVC1(RANDOM_TREE, "exponential")),
         Case(SmallImproper(LINE, "recprefix", 5), 1, ImproperVC1(LINE, "recprefix")),
     ],
+    NearestParity: [Case(NearestParity(KLN(Parities(6))))],
     ParityLearner: [
         Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40))),
         Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64))),
