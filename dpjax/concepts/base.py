@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +196,12 @@ class ConceptClass(Base):
         """The number of "points", or of "thresholds", of the line whose indicators add up to the symmetric difference
         of two concepts; a sanitizer of such queries needs it."""
         return {}
+
+    @member
+    def sums(self) -> Collection[str]:
+        """What the concepts are, if they are all "singles", indicators of one element of the domain, all "prefixes", of
+        the elements up to one, or some of either; empty for other classes. `BLR` counts databases by it."""
+        return ()
 
     @member
     def height(self) -> int | None:

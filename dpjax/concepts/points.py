@@ -29,6 +29,7 @@ class Points(OnLine):
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 
+    sums = ("singles",)
     differences = MappingProxyType({"points": 2, "thresholds": 4})
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:

@@ -31,6 +31,7 @@ class Thresholds(OnLine):
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 
+    sums = ("prefixes",)
     differences = MappingProxyType({"thresholds": 2})
 
     @property

@@ -42,8 +42,9 @@ class NearestParity(OfLearner):
 
     def __post_init__(self):
         require_learner(self.learner)
-        checks.instance("concepts", self.learner.concepts, Parities, "take a learner of Parities")
-        self.learner.concepts.check_listed(16, "parities", "use ParityLearner, which solves for them")
+        concepts: Any = self.learner.concepts
+        checks.instance("concepts", concepts, Parities, "take a learner of Parities")
+        concepts.check_listed(16, "parities", "use ParityLearner, which solves for them")
 
     @property
     def k(self) -> int:

@@ -5,7 +5,7 @@ rows has quality ceil(c / 2) - D or less with probability at most |X| e^{-rate D
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.host import host_functions
-from dpjax.theory.search import least, smallest
+from dpjax.theory.search import least, log_over, smallest
 from dpjax.theory.splits import excess
 
 _LEAST_SCALE = 0.01  # of rounded noise, which is then 0 up to e^-50
@@ -299,23 +299,30 @@ def _reaches(x: np.ndarray | float) -> np.ndarray:
     return np.where(x > 0, tail, 1 - tail)
 
 
-def blr_points(queries: int, alpha: float) -> int:
+def sampled_error(queries: int, points: int) -> float:
+    """sqrt(ln(2 queries) / (2 points)), at least the error of the best multiset of so many points for any queries: that
+    many rows drawn at random have all frequencies within it with positive probability (Hoeffding)."""
+    return math.sqrt(math.log(2 * queries) / (2 * points))
+
+
+def rounded_error(points: int, singles: bool) -> float:
+    """At least the error of the best multiset for the counts up to each value, 1 / (2 points), and with ``singles`` for
+    the counts of each value, too, 1 / points: round the partial sums, which moves each by at most 1/2."""
+    return (1.0 if singles else 0.5) / points
+
+
+def blr_points(least_error: Callable[[int], float], alpha: float) -> int:
     """The smallest m for which `blr` is proved to reach alpha."""
-    return math.floor(math.log(2 * queries) / (2 * alpha**2)) + 1
+    return smallest(lambda points: least_error(points) < alpha)
 
 
-def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float, beta: float) -> int:
-    """Rows of `sanitizers.BLR`: (2/epsilon) ln(databases/beta) / (alpha - eta), eta = sqrt(ln(2 queries) / (2 m)).
+def blr(databases: int, least_error: float, epsilon: float, alpha: float, beta: float) -> int:
+    """Rows of `sanitizers.BLR`: (2/epsilon) ln(databases/beta) / (alpha - least_error).
 
-    For m rows drawn at random all queries' frequencies are within eta with positive probability (Hoeffding), so a
-    multiset with error eta exists; the mechanism loses more than (2 / (epsilon n)) ln(databases/beta) with
-    probability beta.
+    Some multiset has at most ``least_error``, below alpha, and the mechanism loses more than (2 / (epsilon n))
+    ln(databases/beta) with probability beta.
     """
-    room = alpha - math.sqrt(math.log(2 * queries) / (2 * points))
-    if room <= 0:
-        least = f"at least {blr_points(queries, alpha)} for alpha = {alpha:g}"
-        raise NoTheoremError("points", least, str(points), "take more points, or MWEM")
-    return math.ceil(2 / epsilon * math.log(databases / beta) / room)
+    return math.ceil(2 / epsilon * log_over(databases, beta) / (alpha - least_error))
 
 
 def mwem_rounds(values: int, alpha: float) -> int:
