@@ -4,7 +4,7 @@ import itertools
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -110,9 +110,10 @@ class BLR(OfQueries):
         if self.counted:
             rate = resolved_rate(jnp.asarray(plan.epsilon), counts.shape[0], plan.size)
             return MultisetLaw(counts, rate, plan.size, "singles" in self.queries.sums, "prefixes" in self.queries.sums)
+        queries: Any = self.queries
         n = jnp.sum(mask, dtype=jnp.int32)
-        ours = answers(self.queries, counts)
-        table = self.queries.matrix().astype(np.int32)
+        ours = answers(queries, counts)
+        table = queries.matrix().astype(np.int32)
         multisets = self._multisets(plan.size)
         theirs = jnp.asarray(sum(table[:, column] for column in multisets.T))  # queries x multisets
         worst = jnp.max(jnp.abs(theirs * n - ours[:, None] * plan.size), axis=0)
