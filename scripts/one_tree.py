@@ -213,7 +213,7 @@ def _measured(work: Work, cells: Cells, trials: int) -> Iterator[Row]:
             if name not in work.measured:
                 continue
             learner = make()
-            planned, star = learner.sample_size(PRIVACY, ACCURACY), None
+            planned, star = learner.sample_size_of(k, PRIVACY, ACCURACY), None
             if k <= work.measured[name]:
                 setting = Setting(learner, work.task, k, 1, EPSILON, DELTA, ALPHA, BETA)
                 grid = geometric_grid(4, max(64, 2 * planned), RATIO)

@@ -38,6 +38,7 @@ CASES: dict[str, tuple[str, int]] = {
     "ProperVC1": ("caterpillar(256, 3, 0.5)", 1),
     "EmpiricalLearner(KLN)": (POINTS, K),
     "ParityLearner": ("Parities(10)", K),
+    "NearestParity(KLN)": ("Parities(10)", K),
     "ConjunctionLearner(literals=3)": (CUBE, 1),
     "RepresentationLearner(PointBuckets)": (POINTS, 1),
     "RepresentationLearner(Whole)": (THRESHOLDS, 1),

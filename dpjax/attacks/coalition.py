@@ -10,7 +10,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.attacks import pirates
 from dpjax.attacks.codes.base import Code, require_code
-from dpjax.attacks.placement import Placement, place
+from dpjax.attacks.placement import Placement, place, spread
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Sample
@@ -47,18 +47,25 @@ class CoalitionAttack:
       code: static, with at least two users.
       rows: N >= n, static; n by default.
 
-    Reference: Bun, Nissim, Stemmer 2016, Theorems 4.3 and 4.7, Remarks 4.4 and 4.8. The paper asks for alpha <= 1/3;
-    the rounding above needs less.
+      uniform: static; every element of the domain is a user's, so that the rows are uniform examples without
+        repetition, as parities are learned from. A bit of the word is 1 if the number of predictions 1 is above the
+        middle of the least and the largest number that a concept has: n / 4 for parities, and alpha < 1/4 is enough.
+
+    Reference: Bun, Nissim, Stemmer 2016, Theorems 4.3 and 4.7, Remarks 4.4 and 4.8, Proposition 4.11. The paper asks
+    for alpha <= 1/3, and 1/6 for parities; the roundings above need less.
     """
 
     learner: Learner
     code: Code
     rows: int | None = None
+    uniform: bool = False
 
     def __post_init__(self):
         require_learner(self.learner)
         require_code(self.code)
         checks.integer("code.users", self.code.users, 2)
+        if self.uniform and self.size != self.code.users:
+            raise InputError("rows", "one for each element where uniform", str(self.rows), "leave rows or uniform out")
         checks.whole_or_none("rows", self.rows, self.code.users, 2**24)
         if self.learner.concepts.columns != 1:
             actual = f"{type(self.learner.concepts).__name__} with {self.learner.concepts.columns} columns"
@@ -73,6 +80,8 @@ class CoalitionAttack:
     @property
     def placement(self) -> Placement:
         """The elements of the users and of the junk rows."""
+        if self.uniform:
+            return spread(self.code, self.learner.concepts)
         return place(self.code, self.learner.concepts, self.size > self.code.users)
 
     @property
@@ -82,8 +91,10 @@ class CoalitionAttack:
 
     @property
     def accuracy(self) -> float:
-        """Hypotheses of empirical error below this give a word that satisfies the marking assumption: n / (2 N)."""
-        return self.code.users / (2 * self.size)
+        """Hypotheses of empirical error below this, beyond the best concept's, give a word that satisfies the marking
+        assumption: n / (2 N), or less where uniform."""
+        few, many = self.placement.few_and_many
+        return (many - few) / (2 * self.size)
 
     def run(self, key: Array, plan: Any, absent: Array) -> Attacked:
         """One codebook, one run of the learner, one tracing; traceable. ``key`` is consumed.
@@ -102,7 +113,7 @@ class CoalitionAttack:
         if place.junk is not None:
             wrong = learner.predict(hypothesis, self._encoded((place.junk,)))[0] != place.junk_label
             ones = ones + jnp.where(wrong, (self.size - n) * (-1 if place.junk_label else 1), 0)
-        word = 2 * ones > n
+        word = 2 * ones > sum(place.few_and_many)
         members = jnp.arange(n, dtype=jnp.int32) != absent
         feasible = pirates.feasible(codebook.bits, members, word)
         return Attacked(self.code.trace(codebook, word), feasible)

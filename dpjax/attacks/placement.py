@@ -16,12 +16,19 @@ class Placement:
 
     realizable: whether every column of every codebook is the labeling of these elements by a concept that gives
     ``junk_label`` to the junk element. Otherwise the learner has to be agnostic.
+    ones: the least and the largest number of users whom a concept labels 1, for `spread`; None for 0 and all of them.
     """
 
     elements: tuple[int, ...]
     junk: int | None = None
     junk_label: bool = False
     realizable: bool = False
+    ones: tuple[int, int] | None = None
+
+    @property
+    def few_and_many(self) -> tuple[int, int]:
+        """Of users with label 1: at most how many a perfect learner has in a column of 0s, and how many of 1s."""
+        return (0, len(self.elements)) if self.ones is None else self.ones
 
 
 def place(code: Any, concepts: Any, padded: bool) -> Placement:
@@ -35,6 +42,27 @@ def place(code: Any, concepts: Any, padded: bool) -> Placement:
     InputError if there is none. Reference: Bun, Nissim, Stemmer 2016, Definition 4.2.
     """
     return _place(code, concepts, padded)
+
+
+@functools.lru_cache(64)
+def spread(code: Any, concepts: Any) -> Placement:
+    """One user at each element of the domain: uniform examples, of which every one occurs.
+
+    In a column of 0s the best concept labels the least number of users 1 that a concept does, in a column of 1s the
+    largest. For parities these are 0 and n/2, so hypotheses that are accurate up to alpha < 1/4 tell the two columns
+    apart. InputError unless there are as many users as elements.
+
+    Reference: Bun, Nissim, Stemmer 2016, Proposition 4.11.
+    """
+    if int(concepts.domain.size) != code.users:
+        expected, actual = f"as many users as elements, {concepts.domain.size}", f"{code.users} users"
+        raise InputError("code.users", expected, actual, "take a smaller or larger domain, or uniform=False")
+    elements = first_elements(concepts, code.users)
+    ones = labelings(concepts, elements).sum(axis=1)
+    if ones.min() == ones.max():
+        expected, actual = "concepts with different numbers of elements labeled 1", type(concepts).__name__
+        raise InputError("concepts", expected, actual, "take uniform=False")
+    return Placement(elements, ones=(int(ones.min()), int(ones.max())))
 
 
 @functools.lru_cache(64)

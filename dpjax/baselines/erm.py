@@ -8,17 +8,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.base import ConceptClass, require_class
+from dpjax.concepts.base import ConceptClass, every_cover, require_class
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.points import Points
-from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import Learner
 from dpjax.theory import erm as theory
 from dpjax.theory import generalization
+from dpjax.theory.search import smallest
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,10 @@ class ERM(Learner):
     """The first concept of the first cell with the fewest errors, for each of k columns. Proper, agnostic. NOT private.
 
     Privacy: none.
-    Utility: `theory.erm`.
-    Reference: Vapnik and Chervonenkis 1971; Bun, Nissim, Stemmer 2016, Definition 2.6 and Corollary 2.12; Kaplan,
-      Mansour, Matias, Stemmer 2019, Definition 2.4.
+    Utility: for k concepts from `sample_size_of` rows, a number that stops growing with k where labels are right, and
+      agnostic ones from `agnostic_sample_size_of`, which grows with ln k.
+    Reference: Vapnik and Chervonenkis 1971; Blumer, Ehrenfeucht, Haussler, Warmuth 1989; Bun, Nissim, Stemmer 2016,
+      Definition 2.6 and Corollary 2.12; Kaplan, Mansour, Matias, Stemmer 2019, Definition 2.4.
     """
 
     concepts: ConceptClass
@@ -79,21 +79,29 @@ class ERM(Learner):
         return self.sample_size_of(1, privacy, accuracy)
 
     def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """For one concept, `theory.erm.agnostic` or `theory.generalization.agnostic` at alpha / 2, the less."""
-        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
-        cuts = generalization.agnostic(lambda n: log(self.concepts.growth(2 * n)), 1, alpha / 2, beta)
-        return min(theory.agnostic(self.concepts.size, alpha, beta), cuts)
+        """`agnostic_sample_size_of` for one concept."""
+        return self.agnostic_sample_size_of(1, privacy, accuracy)
 
     def sample_size_of(self, k: int, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The class's bound in `theory.erm` at beta / k; that for points covers any number of concepts.
-
-        Classes without an order get the union bound over all their concepts.
-        """
-        alpha, beta = float(accuracy.alpha), float(accuracy.beta) / checks.integer("k", k, 1)
-        if self.concepts.size == 1:
+        """The least of three bounds: of bad concepts in k columns by covers (`theory.erm.rows`); of all
+        pairs of concepts, for any number of columns, by the class's `agreement` and by `theory.generalization`."""
+        _, _, alpha, beta = host_numbers(privacy, accuracy)
+        concepts, k = self.concepts, checks.integer("k", k, 1)
+        if concepts.size == 1:
             return 1
-        if isinstance(self.concepts, Points):
-            return theory.points(alpha, float(accuracy.beta))
-        if isinstance(self.concepts, Thresholds):
-            return theory.thresholds(alpha, beta)
-        return theory.finite(self.concepts.size, alpha, beta)
+
+        def pairs(n: int) -> bool:
+            general = generalization.agreement(concepts.size, concepts.growth, alpha, n)
+            return min(general, concepts.agreement(alpha, n)) <= log(beta)
+
+        return min(theory.rows(every_cover(concepts, alpha, False), k, alpha, beta), smallest(pairs))
+
+    def agnostic_sample_size_of(self, k: int, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The less of two bounds: by covers (`theory.erm.rows`), and deviations of all errors by alpha/2, by
+        `theory.generalization.agnostic`."""
+        _, _, alpha, beta = host_numbers(privacy, accuracy)
+        concepts, k = self.concepts, checks.integer("k", k, 1)
+        if concepts.size == 1:
+            return 1
+        cuts = generalization.agnostic(lambda n: log(concepts.growth(2 * n)), k, alpha / 2, beta)
+        return min(theory.rows(every_cover(concepts, alpha, True), k, alpha, beta, True), cuts)

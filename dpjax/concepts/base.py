@@ -1,7 +1,8 @@
 """The base class of concept classes."""
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +153,7 @@ class ConceptClass(Base):
     def growth(self, elements: int) -> int:
         """An upper bound of the ways in which the class labels ``elements`` elements, for the rows of
         `GenericLearner`; by default of all functions and all concepts."""
-        return min(self.size, self.labels ** min(elements, 62))
+        return min(self.size, self.labels ** min(elements, self.size.bit_length()))
 
     def covers(self, alpha: float, agnostic: bool) -> Iterable[Cover]:
         """Covers of the concepts whose error exceeds the target's (agnostic: the best concept's) by more than alpha,
@@ -173,6 +174,12 @@ class ConceptClass(Base):
         """
         return [(Group(max(1, self.size - 1), False, 0.0),)]
 
+    def agreement(self, alpha: float, n: int) -> float:
+        """ln of a bound of the class's own, for every distribution, of the probability that any two concepts which
+        differ on more than alpha of it agree on all of n rows; inf for none. `theory.generalization.agreement` has a
+        bound for all classes."""
+        return math.inf
+
     # A line: sanitizers of points and thresholds, trees.
 
     @member
@@ -189,6 +196,12 @@ class ConceptClass(Base):
         """The number of "points", or of "thresholds", of the line whose indicators add up to the symmetric difference
         of two concepts; a sanitizer of such queries needs it."""
         return {}
+
+    @member
+    def sums(self) -> Collection[str]:
+        """What the concepts are, if they are all "singles", indicators of one element of the domain, all "prefixes", of
+        the elements up to one, or some of either; empty for other classes. `BLR` counts databases by it."""
+        return ()
 
     @member
     def height(self) -> int | None:
@@ -212,6 +225,12 @@ class ConceptClass(Base):
         """The largest number of elements over which the class has all thresholds; None if it does not say."""
         return None
 
+    @member
+    def spread(self) -> float:
+        """Of a class that is learned from one distribution: the largest mean label of a concept under it minus the
+        smallest. 0 if the class does not say."""
+        return 0.0
+
     def separated(self, alpha: float) -> float:
         """ln of a number of concepts, any two of which differ on more than 2 alpha of one distribution; 0 for none."""
         return 0.0
@@ -219,6 +238,11 @@ class ConceptClass(Base):
     def hard(self, alpha: float) -> Mapping[str, Any]:
         """By name, pairs of a distribution and of targets (None for the class's own) where error alpha is hard."""
         return {}
+
+
+def every_cover(concepts: ConceptClass, alpha: float, agnostic: bool) -> list[Cover]:
+    """The covers of the class, and all concepts one by one, for learners that choose among all concepts."""
+    return [*concepts.covers(alpha, agnostic), *ConceptClass.covers(concepts, alpha, agnostic)]
 
 
 def require_class(concepts: Any, method: Callable | None = None, example: str = "Thresholds(Domain(256))") -> None:

@@ -24,6 +24,7 @@ class Parities(OnCube):
     """
 
     any_distribution: ClassVar[bool] = False
+    spread: ClassVar[float] = 0.5
 
     @property
     def size(self) -> int:
@@ -84,6 +85,13 @@ def odd(words: Array) -> Array:
     for shift in (16, 8, 4, 2, 1):
         words = words ^ (words >> jnp.uint32(shift))
     return (words & jnp.uint32(1)).astype(bool)
+
+
+def nearest(labels: Array) -> Array:
+    """The number of the parity that agrees most often with the labels of all elements, the least of several:
+    ``uint32[2]`` for ``bool[2**d]``. All agreements by one Walsh-Hadamard transform."""
+    agreement = walsh_hadamard(jnp.where(labels, jnp.int32(-1), jnp.int32(1)))
+    return jnp.stack([jnp.uint32(0), jnp.argmax(agreement).astype(jnp.uint32)])
 
 
 def walsh_hadamard(values: Array) -> Array:

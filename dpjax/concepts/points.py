@@ -1,6 +1,7 @@
 """Point functions: c_x(y) = 1 iff y = x."""
 
 from dataclasses import dataclass
+from math import log, log1p
 from types import MappingProxyType
 
 import jax
@@ -28,6 +29,7 @@ class Points(OnLine):
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 
+    sums = ("singles",)
     differences = MappingProxyType({"points": 2, "thresholds": 4})
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
@@ -64,9 +66,9 @@ class Points(OnLine):
         Proof in docs/proofs/generic.md#points-agnostic.
         """
         if agnostic:
-            etas = alpha * 2.0 ** -np.arange(2, 12)
+            etas = (alpha * 2.0 ** -np.arange(2, 12)).tolist()  # a float and a size beyond 2**1024 can be compared
             return [(Group(min(1 / eta, self.size), False, 2 * eta), Group(1, True, eta)) for eta in etas]
-        etas, rares = alpha * 2.0 ** -np.arange(1, 7), alpha * np.arange(5, 10) / 10
+        etas, rares = (alpha * 2.0 ** -np.arange(1, 7)).tolist(), alpha * np.arange(5, 10) / 10
         return [
             (
                 Group(min(1 / eta, self.size), False, 0.0, 0.0),
@@ -77,6 +79,10 @@ class Points(OnLine):
             for eta in etas
             for rare in rares
         ]
+
+    def agreement(self, alpha: float, n: int) -> float:
+        """See `ConceptClass.agreement`: one of the two elements has a mass above alpha/2, as at most 2/alpha have."""
+        return log(2 / alpha) + n * log1p(-alpha / 2)
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
         """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).

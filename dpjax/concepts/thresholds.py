@@ -1,6 +1,7 @@
 """Threshold functions: c_t(y) = 1 iff y <= t."""
 
 from dataclasses import dataclass
+from math import log1p
 from types import MappingProxyType
 
 import jax
@@ -31,6 +32,7 @@ class Thresholds(OnLine, Rooted):
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 
+    sums = ("prefixes",)
     differences = MappingProxyType({"thresholds": 2})
 
     @property
@@ -72,6 +74,13 @@ class Thresholds(OnLine, Rooted):
             return [(Group(2, True, 0.0),)]
         etas = alpha * 2.0 ** -np.arange(1, 12)
         return [(Group(1 / eta, False, 0.0), Group(1 / eta + 1, True, eta)) for eta in etas]
+
+    def agreement(self, alpha: float, n: int) -> float:
+        """See `ConceptClass.agreement`: one of n + 1 gaps between rows has a mass above alpha, each with (1 - alpha)^n.
+
+        The rows are images of uniform numbers, of which n cut [0, 1] into gaps of one law.
+        """
+        return log1p(n) + n * log1p(-alpha)
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
         """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).

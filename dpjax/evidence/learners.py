@@ -311,6 +311,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "empirical-independent": lambda: World(
         le.EmpiricalLearner(le.Independent(le.KLN(c.Points(c.Domain(2))), 2, "optimal"), 2), 2, rows=2, twin=4
     ),
+    "nearest-parity": lambda: World(le.NearestParity(le.KLN(c.Parities(2)))),
     "parity": lambda: World(le.ParityLearner(c.Parities(2), 3, 1)),
     "parity-two": lambda: World(le.ParityLearner(c.Parities(1), 2, 2), 2),
     "hashed-basic": lambda: World(le.HashedPoints(_POINTS, 1, 2, 1)),

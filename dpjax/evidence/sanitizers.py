@@ -11,6 +11,8 @@ from dpjax.audit.target.databases import Universe, samples, show_sample
 from dpjax.audit.target.target import Pair, Target
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
+from dpjax.concepts.points import Points
+from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks
 from dpjax.core.plans import up, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -38,6 +40,8 @@ class SmallWindows(s.MajorityHierarchy):
 SMALL: dict[str, s.Sanitizer] = {
     "sanitizer-blocks": s.RankBlocks(_BITS, blocks=2, median="exponential"),
     "sanitizer-blr": s.BLR(_QUERIES, 2),
+    "sanitizer-blr-points": s.BLR(Points(Domain(1 << _BITS)), 2),
+    "sanitizer-blr-thresholds": s.BLR(Thresholds(Domain(1 << _BITS)), 2),
     "sanitizer-hierarchy": s.Hierarchy(_BITS, levels=1, counts=0.5),
     "sanitizer-independent": s.IndependentQuantiles(_BITS, count=2),
     "sanitizer-joint": s.JointQuantiles(_BITS, count=2, ties=0),

@@ -21,6 +21,7 @@ from .generic import GenericLearner as GenericLearner
 from .hashed_points import HashedPoints as HashedPoints
 from .independent import Independent as Independent
 from .kln import KLN as KLN
+from .nearest_parity import NearestParity as NearestParity
 from .parity_learner import ParityLearner as ParityLearner
 from .point_learner import PointLearner as PointLearner
 from .polygons import PolygonLearner as PolygonLearner

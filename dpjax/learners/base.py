@@ -194,6 +194,10 @@ class Learner(Base):
         for one concept."""
         return self.sample_size(privacy, accuracy)
 
+    def agnostic_sample_size_of(self, k: int, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The agnostic sample size for k concepts; see `sample_size_of`."""
+        return self.agnostic_sample_size(privacy, accuracy)
+
     def most_rows(self, plan: Any) -> int:
         """The most rows that `learn` accepts; plans and sample sizes for more are refused."""
         return MOST_ROWS

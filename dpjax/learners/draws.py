@@ -13,20 +13,26 @@ _MOST = 16  # powers of two
 
 
 def numbers_tried(
-    learner: Learner, multiples: tuple[float, ...], privacy: Privacy, whole: Privacy, goal: Accuracy
+    learner: Learner,
+    multiples: tuple[float, ...],
+    privacy: Privacy,
+    whole: Privacy,
+    goal: Accuracy,
+    agnostic: bool = False,
 ) -> list[int]:
     """Sample sizes of ``learner`` at multiples of the epsilon of ``privacy`` and at budgets that do not depend on it.
 
     whole: the budget of one run on draws.
     """
     spent = [*(multiple * float(privacy.epsilon) for multiple in multiples), *_USUAL]
-    sizes = [learner.sample_size(Privacy(each, float(privacy.delta)), goal) for each in spent]
+    size = learner.agnostic_sample_size if agnostic else learner.sample_size
+    sizes = [size(Privacy(each, float(privacy.delta)), goal) for each in spent]
     if learner.spends == "approximate":
         epsilon, delta = float(whole.epsilon), float(whole.delta)
         for each in spent:
             with suppress(InputError):  # a delta that is 0 in float32
                 left = min(0.5, scaled_delta(delta, each, epsilon, 1.0))  # by `with_replacement_base`
-                sizes.append(learner.sample_size(Privacy(each, left), goal))
+                sizes.append(size(Privacy(each, left), goal))
     return [*dict.fromkeys(sizes)]
 
 
@@ -43,15 +49,16 @@ def budgets_of_draws(
     return [Privacy(*with_replacement_base(spent, delta, draws, rows, mass)) for spent in (epsilon, *less)]
 
 
-def are_enough(learner: Learner, budgets: list[Privacy], goal: Accuracy, draws: int) -> bool:
-    """Whether ``draws`` are the learner's sample size or more at one of the budgets."""
-    return any(learner.sample_size(budget, goal) <= draws for budget in budgets)
+def are_enough(learner: Learner, budgets: list[Privacy], goal: Accuracy, draws: int, agnostic: bool = False) -> bool:
+    """Whether ``draws`` are the learner's sample size (or agnostic one) or more at one of the budgets."""
+    size = learner.agnostic_sample_size if agnostic else learner.sample_size
+    return any(size(budget, goal) <= draws for budget in budgets)
 
 
-def budget_for(learner: Learner, budgets: list[Privacy], goal: Accuracy, draws: int) -> Privacy:
+def budget_for(learner: Learner, budgets: list[Privacy], goal: Accuracy, draws: int, agnostic: bool = False) -> Privacy:
     """The first budget for which ``draws`` `are_enough`; the first of all if there is none."""
     for budget in budgets[1:] and budgets:
         with suppress(InputError):
-            if are_enough(learner, [budget], goal, draws):
+            if are_enough(learner, [budget], goal, draws, agnostic):
                 return budget
     return budgets[0]

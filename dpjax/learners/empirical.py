@@ -9,6 +9,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.subsampling import with_replacement
+from dpjax.concepts.base import every_cover
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.on_line import OnLine
 from dpjax.core import checks
@@ -20,7 +21,7 @@ from dpjax.learners.base import Learner, OfLearner, require_learner
 from dpjax.learners.columns import for_concepts
 from dpjax.learners.draws import are_enough, budget_for, budgets_of_draws, numbers_tried
 from dpjax.mechanisms.resample import Resample
-from dpjax.theory import generalization
+from dpjax.theory import erm, generalization
 from dpjax.theory.search import fewest_rows
 
 _SPENT = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # candidate budgets of the inner learner, in multiples of epsilon
@@ -47,17 +48,22 @@ class EmpiricalLearner(OfLearner):
     Args:
       learner: proper, private under REPLACE_ONE.
       draws: m >= 1, static; None for the candidate that needs the fewest rows.
+      agnostic: static; the draws are enough for the learner's agnostic theorem, and so for any labels of the rows. All
+        numbers of rows are then larger, `empirical_sample_size` is for the error beyond each column's best concept, and
+        there is an `agnostic_sample_size`.
 
     Privacy: (epsilon, delta), replace-one, for every sample, by `accounting.subsampling.with_replacement`: the learner
       runs at ln(1 + n (e^{epsilon/m} - 1)), with delta in proportion, for the n of its plan; if there are fewer rows
       (their number is public) it runs on an empty sample.
-    Utility: `empirical_sample_size` for the error on the rows, `sample_size` for the error on the distribution.
+    Utility: `empirical_sample_size` for the error on the rows, `sample_size` and `agnostic_sample_size` for the error
+      on the distribution.
     Reference: Bun, Nissim, Stemmer 2016, Definitions 2.9 and 2.10, Theorems 2.24 and 2.11; a sharper bound for every n
       replaces Lemma 2.25.
     """
 
     learner: Learner
     draws: int | None = None
+    agnostic: bool = False
     proper: ClassVar[bool] = True
 
     def __post_init__(self):
@@ -79,7 +85,9 @@ class EmpiricalLearner(OfLearner):
             if n is not None and n >= self.sample_size(privacy, accuracy):
                 accuracy = _halves(accuracy)
         draws, least = self._chosen(privacy, accuracy, n)
-        part = budget_for(self.learner, budgets_of_draws(self.learner, privacy, draws, least), accuracy, draws)
+        part = budget_for(
+            self.learner, budgets_of_draws(self.learner, privacy, draws, least), accuracy, draws, self.agnostic
+        )
         inner_plan = self.learner.plan(part, accuracy, draws)
         return EmpiricalPlan(inner_plan, whole(draws), whole(least), bucket(draws))
 
@@ -110,7 +118,8 @@ class EmpiricalLearner(OfLearner):
         return None if base is None else with_replacement(base, int(plan.draws), max(1, int(plan.least)))
 
     def empirical_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """Number of rows for error at most alpha on the rows with probability 1 - beta."""
+        """Number of rows for error at most alpha on the rows (agnostic: beyond the best concept's) with probability
+        1 - beta."""
         return self._chosen(privacy, accuracy, None)[1]
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
@@ -123,16 +132,31 @@ class EmpiricalLearner(OfLearner):
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)
         return max(general, self.empirical_sample_size(privacy, _halves(accuracy)))
 
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """Rows for empirical error alpha/2 beyond the best with probability 1 - beta/2, and for `theory.erm.rows`: no
+        concept with an error of alpha beyond the best has an empirical one of only alpha/2."""
+        if not self.agnostic:
+            raise NoTheoremError(
+                "agnostic", "True for any labels", "False", "take EmpiricalLearner(..., agnostic=True)"
+            )
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        covers = every_cover(self.concepts, alpha, True)
+        general = erm.rows(covers, self.k, alpha, beta / 2, True, alpha / 2)
+        return max(general, self.empirical_sample_size(privacy, _halves(accuracy)))
+
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int]:
         """(draws, rows that the plan is for): n, or the least n for which the bound on the empirical error holds."""
         if n is not None and self.draws is not None:
             return self.draws, checks.integer("n", n, 1)
         tried = (
-            [self.draws] if self.draws is not None else numbers_tried(self.learner, _SPENT, privacy, privacy, accuracy)
+            [self.draws]
+            if self.draws is not None
+            else numbers_tried(self.learner, _SPENT, privacy, privacy, accuracy, self.agnostic)
         )
 
         def enough(draws: int, rows: int) -> bool:
-            return are_enough(self.learner, budgets_of_draws(self.learner, privacy, draws, rows), accuracy, draws)
+            budgets = budgets_of_draws(self.learner, privacy, draws, rows)
+            return are_enough(self.learner, budgets, accuracy, draws, self.agnostic)
 
         rows, draws = fewest_rows(tried, enough)
         return draws, rows if n is None else checks.integer("n", n, 1)

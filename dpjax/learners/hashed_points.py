@@ -47,7 +47,7 @@ class HashedPoints(OfColumns):
       composition: of the k choices, as in `Independent`.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample; (epsilon, 0) with "basic".
-    Utility: `theory.points.hashed`, realizable, for every |X|. Improper.
+    Utility: `theory.points.hashed`, for every |X|, also agnostic. Improper.
     Reference: Beimel, Nissim, Stemmer 2013 (probabilistic representations); Bun, Nissim, Stemmer 2016, Corollary 3.3;
       the hash family and the constants are our own.
     """
@@ -98,6 +98,13 @@ class HashedPoints(OfColumns):
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.hashed`; NoTheoremError if there are too few functions or buckets for this accuracy."""
+        return self._rows(privacy, accuracy, False)
+
+    def _agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The same for any labels."""
+        return self._rows(privacy, accuracy, True)
+
+    def _rows(self, privacy: Privacy, accuracy: Accuracy, agnostic: bool) -> int:
         plan = self.plan(privacy, accuracy)
-        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
-        return theory.hashed(self.k, plan.tries, plan.bits, effective_epsilon(plan.epsilon), alpha, beta)
+        part, alpha, beta = effective_epsilon(plan.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        return theory.hashed(self.k, plan.tries, plan.bits, part, alpha, beta, agnostic)

@@ -215,9 +215,9 @@ def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, A
 def _theorem(setting: Setting) -> int | None:
     """The theorem's number, of the agnostic one where labels are flipped; None where none holds for these fields."""
     learner = setting.learner
-    size = learner.sample_size if setting.task.flips is None else learner.agnostic_sample_size
+    size = learner.sample_size_of if setting.task.flips is None else learner.agnostic_sample_size_of
     try:
-        return size(Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
+        return size(setting.k, Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
     except InputError:
         return None
 

@@ -107,7 +107,7 @@ class MWEM(OfQueries):
         """All values of the domain, with weights. x: ``uint32[n, 1]``, n below 2**23. mask: ``bool[n]``."""
         checks.rows(x.shape[0], self.most_rows(plan), "MWEM")
         rows = jnp.sum(mask, dtype=jnp.int32)
-        truth = answers(self.queries, histogram(self.queries, x, mask))
+        truth = answers(self.queries, histogram(self.queries.width, x, mask))
 
         def one(state: tuple[Moves, Array, Array], step: tuple[Array, Array]) -> tuple[Any, None]:
             moves, queries, counts = state

@@ -24,7 +24,7 @@ _BLOCK = 1 << 21  # entries of the matrix unpacked at a time
 class OfQueries(Sanitizer):
     """Base class of sanitizers of the counting queries of a matrix."""
 
-    queries: Finite
+    queries: Any
 
     def __post_init__(self):
         checks.instance("queries", self.queries, Finite, "make a matrix of the class, see Finite")
@@ -32,18 +32,20 @@ class OfQueries(Sanitizer):
     @property
     def bits(self) -> int:
         """Bits of a value."""
-        return max(1, (self.queries.width - 1).bit_length())
+        return max(1, (int(self.queries.domain.size) - 1).bit_length())
 
     def parts_of_a_difference(self, concepts: Any) -> int:
         """1 for a matrix whose differences are queries themselves; 2 for a class whose concepts are queries."""
-        if self.queries.width != concepts.domain.size:
+        values = int(self.queries.domain.size)
+        if values != concepts.domain.size:
             expected = f"queries over the {concepts.domain.size} values of {type(concepts).__name__}"
-            advice = "make the queries from the class"
-            raise InputError("sanitizer", expected, f"queries over {self.queries.width}", advice)
+            raise InputError("sanitizer", expected, f"queries over {values}", "make the queries from the class")
         return 1 if implements(concepts, ConceptClass.xor) else 2
 
     def answers_differences(self, concepts: Any) -> bool:
         """Whether all symmetric differences of a matrix, or all concepts of another class, are queries."""
+        if self.queries == concepts and not implements(concepts, ConceptClass.xor):
+            return True
         if implements(concepts, ConceptClass.xor):
             wanted = concepts.xor().matrix()
         else:
@@ -54,10 +56,10 @@ class OfQueries(Sanitizer):
         return all(row.tobytes() in known for row in wanted)
 
 
-def histogram(queries: Finite, x: Array, mask: Array) -> Array:
-    """The number of rows with each value, ``int32[d]``, for x ``uint32[n, 1]``; larger values count as the last one."""
-    cell = jnp.minimum(x[:, 0], jnp.uint32(queries.width - 1)).astype(jnp.int32)
-    return jnp.zeros(queries.width + 1, jnp.int32).at[cell].add(mask.astype(jnp.int32))[:-1]  # see `Finite.pieces`
+def histogram(values: int, x: Array, mask: Array) -> Array:
+    """The number of rows with each of d ``values``, ``int32[d]``, for x ``uint32[n, 1]``; larger ones are the last."""
+    cell = jnp.minimum(x[:, 0], jnp.uint32(values - 1)).astype(jnp.int32)
+    return jnp.zeros(values + 1, jnp.int32).at[cell].add(mask.astype(jnp.int32))[:-1]  # see `Finite.pieces`
 
 
 def answers(queries: Finite, counts: Array) -> Array:

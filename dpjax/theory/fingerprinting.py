@@ -1,6 +1,6 @@
 """Lower bounds for learners of k concepts under approximate privacy, from scores that say who was in the sample.
 
-Both hold for every (epsilon, delta)-private learner, proper or not, under REPLACE_ONE and under ADD_OR_REMOVE_ONE, that
+They hold for every (epsilon, delta)-private learner, proper or not, under REPLACE_ONE and under ADD_OR_REMOVE_ONE, that
 succeeds on all k concepts with probability 1 - beta for every distribution: plain numbers on the host. The proofs, and
 how they differ from tracing with a code, are in docs/proofs/fingerprinting-scores.md.
 """
@@ -28,9 +28,38 @@ def agnostic(k: int, epsilon: float, delta: float, alpha: float, beta: float) ->
       docs/proofs/fingerprinting-scores.md#any-labels.
     """
     _require(k, epsilon, delta, alpha, beta)
-    absent = min(sqrt(k), sqrt(2 * k / pi) + (1 + alpha**2) / sqrt(1 - alpha**2))
-    spent = asin(alpha) * sinh(min(epsilon, _LARGE)) * absent + alpha * delta * (1 + exp(-epsilon)) * k
-    return smallest(lambda n: n * spent >= (1 - 2 * beta - ROUNDING) * k)
+    return _of_labels(k, epsilon, delta, alpha, 1 - 2 * beta)
+
+
+def uniform(k: int, epsilon: float, delta: float, alpha: float, beta: float, spread: float = 0.5) -> int:
+    """n for excess error alpha, with any labels, from one distribution of elements, such as the uniform one.
+
+    It is `agnostic`'s for label probabilities in [(1 - c)/2, (1 + c)/2], the best c in (2 alpha / spread, 1), with
+    (1 - beta) (spread - 2 alpha / c) - beta in place of 1 - 2 beta: a hypothesis need not label all elements alike.
+
+    Args:
+      k, epsilon, delta, alpha, beta: as in `agnostic`; from alpha = spread / 2 on nothing is excluded.
+      spread: the largest mean label of a concept minus the smallest, in (0, 1]; 1/2 for parities.
+    Reference: for Bun, Nissim, Stemmer 2016, Proposition 4.11, without a code and for every d; the proof is our own:
+      docs/proofs/fingerprinting-scores.md#one-distribution-of-elements.
+    """
+    _require(k, epsilon, delta, alpha, beta)
+    if not 0 < spread <= 1:
+        raise InputError("spread", "a number in (0, 1]", repr(spread), "take the range of mean labels")
+    low = 2 * alpha / spread
+    found = 1
+    for c in (low + (1 - low) * i / 64 for i in range(1, 64) if low < 1):
+        gain = (1 - beta) * (spread - 2 * alpha / c) - beta
+        if gain > 0:
+            found = max(found, _of_labels(k, epsilon, delta, c, gain))
+    return found
+
+
+def _of_labels(k: int, epsilon: float, delta: float, c: float, gain: float) -> int:
+    """n for answers whose mean label grows by ``gain`` from label probability (1 - c)/2 to (1 + c)/2."""
+    absent = min(sqrt(k), sqrt(2 * k / pi) + (1 + c**2) / sqrt(1 - c**2))
+    spent = asin(c) * sinh(min(epsilon, _LARGE)) * absent + c * delta * (1 + exp(-epsilon)) * k
+    return smallest(lambda n: n * spent >= (gain - ROUNDING) * k)
 
 
 def thresholds(k: int, epsilon: float, delta: float, alpha: float, beta: float, size: int) -> int:

@@ -1,7 +1,7 @@
 """Generalization: sample sizes from which few errors on the rows imply a small error. Plain numbers on the host."""
 
 from collections.abc import Callable
-from math import ceil, expm1, log, log1p
+from math import ceil, expm1, floor, inf, log, log1p
 
 from dpjax.core import checks
 from dpjax.core.host import host_functions
@@ -32,15 +32,40 @@ def unseen(k: int, alpha: float, beta: float) -> int:
     return max(1, ceil((log(wrong / checks.probability("beta", beta)) - ROUNDING) / -log1p(-alpha)))
 
 
+def agreement(concepts: int, growth: Callable[[int], int], alpha: float, n: int) -> float:
+    """ln of a bound of the probability that two concepts which differ on more than alpha agree on all of n rows.
+
+    It is for all pairs at once, so for the errors of consistent concepts in any number of columns. The bound is the
+    smaller of C (C - 1)/2 (1 - alpha)^n and, for s = ``growth(n + N)``, s (s - 1) (N / (n + N))^floor(alpha N).
+    Proof of the second: of N more rows floor(alpha N) or more are in a difference with probability at least 1/2, as the
+    median is. Given all n + N rows, those in a difference, one of s (s - 1)/2, are all among the N with at most the
+    probability of that power.
+
+    Args:
+      concepts: their number C >= 2. growth: bounds the ways in which the class labels a number of elements.
+    Reference: Blumer, Ehrenfeucht, Haussler, Warmuth 1989, Theorem A2.1, which has N = n; for k columns Bun, Nissim,
+      Stemmer 2016, Corollary 2.12.
+    """
+    bound = log(concepts) + log(concepts - 1) - log(2) + n * log1p(-alpha)
+    for more in (n << i for i in range(8)):
+        cuts, hit = growth(n + more), floor(alpha * more)
+        if cuts < 2:
+            return -inf
+        if hit:
+            bound = min(bound, log(cuts) + log(cuts - 1) - hit * log1p(n / more))
+    return bound
+
+
 def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:
     """Rows from which, with probability 1 - beta, in none of k realizable columns a concept has an empirical error of
-    at most alpha/2 and an error above alpha: 4 s k exp(-alpha n/16) <= beta, s = e^``restrictions(n)``, by Vapnik's
-    relative deviation (error - empirical error) / sqrt(error) > sqrt(alpha)/2.
+    at most alpha/2 and an error above alpha: 4 s min(k, s) exp(-alpha n/16) <= beta, s = e^``restrictions(n)``, by
+    Vapnik's relative deviation (error - empirical error) / sqrt(error) > sqrt(alpha)/2. The differences of a concept to
+    one target have s restrictions, those of all pairs of concepts s^2, which hold for every k.
 
     Reference: Bun, Nissim, Stemmer 2016, Theorems 2.7 and 2.11, Kaplan, Mansour, Matias, Stemmer 2019, Theorem 2.5,
       with the numbers of restrictions instead of the VC dimension.
     """
-    return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha * n / 16)
+    return smallest(lambda n: log(4 / beta) + restrictions(n) + min(log(k), restrictions(n)) <= alpha * n / 16)
 
 
 def agnostic(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:

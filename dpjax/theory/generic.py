@@ -13,7 +13,8 @@ from dpjax.theory.search import smallest
 
 _STEPS = np.unique(np.concatenate([np.geomspace(1e-4, 1, 128), np.linspace(1 / 64, 1, 64)]))
 _CHECKED = 256
-_MOST = 40.0  # of t: e^-t is nothing beyond, and cosh t overflows
+STEEPEST = 40.0
+"""The most of t: e^-t is nothing beyond, and cosh t overflows."""
 
 
 def rows(
@@ -50,16 +51,16 @@ def rows(
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
     checks.accuracy(alpha, beta)
-    t = min(part / 2, _MOST) * _STEPS
+    t = min(part / 2, STEEPEST) * _STEPS
     every = [list(cover) for cover in covers]
     if not all(every) or not every:
         raise InputError("covers", "alternatives of one or more groups", repr(every), "see ConceptClass.covers")
     table = [group for cover in every for group in cover]
     starts = np.cumsum([0, *map(len, every)])[:-1]
-    count, left, differs = (
+    log_count, left, differs = (
         np.array(column, float)[:, None]
         for column in (
-            [max(g.number, 1e-300) * choices**g.shared for g in table],
+            [log(max(g.number, 1e-300)) + g.shared * log(choices) for g in table],
             [alpha - g.loss for g in table],
             [g.differs for g in table],
         )
@@ -71,7 +72,7 @@ def rows(
         m = unseen(n)
         few = np.full(len(table), -inf)
         few[hidden] = binom.logcdf(differs[hidden, 0] * m, n, np.clip(left[hidden, 0], 0, 1))
-        each = np.log(count) + t * m * differs + np.where(hidden[:, None], few[:, None], n * moment)
+        each = log_count + t * m * differs + np.where(hidden[:, None], few[:, None], n * moment)
         return float(np.min(np.logaddexp.reduceat(each, starts, axis=0))) <= log(beta / k)
 
     n = smallest(enough)

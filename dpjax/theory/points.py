@@ -107,14 +107,14 @@ def hashed_sizes(
     return best
 
 
-def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float) -> int:
-    """Rows n of `learners.HashedPoints`, realizable, for every |X|; each of the k choices has epsilon ``part``.
+def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float, agnostic: bool = False) -> int:
+    """Rows n of `learners.HashedPoints`, for every |X|; each of the k choices has epsilon ``part``.
 
     The proof is docs/proofs/hashed-points.md. Let g be the mass of the other elements in the target's bucket, the
     least of ``tries`` independent ones, each of mean at most 2^-bits. Given g, a choice errs above alpha with
     probability at most min(1, N r(g)^n), where N = tries 2^bits and, for the best t in [0, part/2],
 
-    r(g) = 1 - alpha (1 - e^-t) + g (e^t - 1).
+    r(g) = 1 - alpha (1 - e^-t) + g (e^t - 1) if realizable, and cosh t - (alpha - g) sinh t if agnostic.
 
     The sum over k columns of the mean over g, for the worst law of g, is at most beta. That law has two values, and
     both are sought on a grid, with bounds between its points.
@@ -129,7 +129,7 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
     if _limit(k, tries, bits, alpha) >= beta:
         least = f"more: with {tries} functions of 2^{bits} buckets too many elements collide"
         raise NoTheoremError("tries, bits", least, f"{tries}, {bits}", "omit them: HashedPoints.plan chooses them")
-    return smallest(lambda n: _missed(n, k, tries, bits, part, alpha) <= beta)
+    return smallest(lambda n: _missed(n, k, tries, bits, part, alpha, agnostic) <= beta)
 
 
 def _limit(k: int, tries: int, bits: int, alpha: float) -> float:
@@ -137,13 +137,18 @@ def _limit(k: int, tries: int, bits: int, alpha: float) -> float:
     return k * min(1.0, 2.0**-bits / alpha / (1 - 1 / (_STEPS - 1))) ** tries  # the grid ends there
 
 
-def _missed(n: int, k: int, tries: int, bits: int, part: float, alpha: float) -> float:
+def _missed(n: int, k: int, tries: int, bits: int, part: float, alpha: float, agnostic: bool = False) -> float:
     """k sup E min(1, N r(g)^n) over laws of g."""
     mean, members = 2.0**-bits, tries << bits
 
     def bad(mass: np.ndarray) -> np.ndarray:
-        t = np.clip(np.log(alpha / np.maximum(mass, 1e-300)) / 2, 0, part / 2)
-        kept = -alpha * -np.expm1(-t) + mass * np.expm1(t)
+        if agnostic:
+            ahead = np.maximum(alpha - mass, 0.0)
+            t = np.minimum(np.arctanh(ahead), part / 2)
+            kept = 2 * np.sinh(t / 2) ** 2 - ahead * np.sinh(t)
+        else:
+            t = np.clip(np.log(alpha / np.maximum(mass, 1e-300)) / 2, 0, part / 2)
+            kept = -alpha * -np.expm1(-t) + mass * np.expm1(t)
         return np.exp(np.minimum(0.0, log(members) + n * np.log1p(np.minimum(kept, 0.0))))
 
     low = np.linspace(0, mean, _STEPS + 1)  # a law of mean 2^-bits on two values, the first below it, the second above

@@ -5,7 +5,7 @@ rows has quality ceil(c / 2) - D or less with probability at most |X| e^{-rate D
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.host import host_functions
-from dpjax.theory.search import least, smallest
+from dpjax.theory.search import least, log_over, smallest
 from dpjax.theory.splits import excess
 
 _LEAST_SCALE = 0.01  # of rounded noise, which is then 0 up to e^-50
@@ -299,23 +299,30 @@ def _reaches(x: np.ndarray | float) -> np.ndarray:
     return np.where(x > 0, tail, 1 - tail)
 
 
-def blr_points(queries: int, alpha: float) -> int:
+def sampled_error(queries: int, points: int) -> float:
+    """sqrt(ln(2 queries) / (2 points)), at least the error of the best multiset of so many points for any queries: that
+    many rows drawn at random have all frequencies within it with positive probability (Hoeffding)."""
+    return math.sqrt(math.log(2 * queries) / (2 * points))
+
+
+def rounded_error(points: int, singles: bool) -> float:
+    """At least the error of the best multiset for the counts up to each value, 1 / (2 points), and with ``singles`` for
+    the counts of each value, too, 1 / points: round the partial sums, which moves each by at most 1/2."""
+    return (1.0 if singles else 0.5) / points
+
+
+def blr_points(least_error: Callable[[int], float], alpha: float) -> int:
     """The smallest m for which `blr` is proved to reach alpha."""
-    return math.floor(math.log(2 * queries) / (2 * alpha**2)) + 1
+    return smallest(lambda points: least_error(points) < alpha)
 
 
-def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float, beta: float) -> int:
-    """Rows of `sanitizers.BLR`: (2/epsilon) ln(databases/beta) / (alpha - eta), eta = sqrt(ln(2 queries) / (2 m)).
+def blr(databases: int, least_error: float, epsilon: float, alpha: float, beta: float) -> int:
+    """Rows of `sanitizers.BLR`: (2/epsilon) ln(databases/beta) / (alpha - least_error).
 
-    For m rows drawn at random all queries' frequencies are within eta with positive probability (Hoeffding), so a
-    multiset with error eta exists; the mechanism loses more than (2 / (epsilon n)) ln(databases/beta) with
-    probability beta.
+    Some multiset has at most ``least_error``, below alpha, and the mechanism loses more than (2 / (epsilon n))
+    ln(databases/beta) with probability beta.
     """
-    room = alpha - math.sqrt(math.log(2 * queries) / (2 * points))
-    if room <= 0:
-        least = f"at least {blr_points(queries, alpha)} for alpha = {alpha:g}"
-        raise NoTheoremError("points", least, str(points), "take more points, or MWEM")
-    return math.ceil(2 / epsilon * math.log(databases / beta) / room)
+    return math.ceil(2 / epsilon * log_over(databases, beta) / (alpha - least_error))
 
 
 def mwem_rounds(values: int, alpha: float) -> int:
@@ -328,22 +335,47 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
     """Rows of `sanitizers.MWEM` at epsilon ``part`` per round.
 
     The relative entropy of the rows to the synthetic distribution is at most ln |X| initially; a round decreases it
-    by (e_i^2 - z_i^2) / (2 n)^2, with e_i the error of the query asked and z_i its noise. Consider an additional last
-    round with the query of largest error, without noise; so the mean of e_i is at most
-    2 n sqrt(ln |X| / (T + 1)) + max |z_i|. With probability 1 - beta no query's error exceeds that of the one asked by
-    more than (3 / part) ln(2 T |Q| / beta), and no noise exceeds (3 / part) ln(2 T / beta). Integer estimates and
-    counts add 1/2 each to z_i, estimates 1/2 twice to the choice. Integer units change a frequency by |X| / 2^24 in the
-    synthetic distribution, which counts three times, and by three times that in the average: below |X| / 2^21.
-    Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2; constants are our own.
+    by (e_i^2 - z_i^2) / (2 n)^2, with e_i the error of the query asked and z_i its noise. With an additional last
+    round, with the query of largest error and without noise, the mean of e_i is at most the root of the mean of e_i^2,
+    and that is at most (4 n^2 ln |X| + the sum of z_i^2) / (T + 1). The error of the average distribution is at most
+    this root plus the mean of the gaps, by which the errors of the queries asked are below the largest ones. With
+    h = 3 / part the sum of the gaps is at most h times T ln |Q| plus a sum of T exponential variables, and the noises
+    are h times such variables: each sum stays below its bound here except with probability beta / 2, see
+    `_sum_of_squares`.
+
+    Integer estimates and counts add 1/2 each to z_i, estimates 1/2 twice to the gap. Integer units change a frequency
+    by |X| / 2^24 in the synthetic distribution, which counts three times, and by three times that in the average: below
+    |X| / 2^21.
+    Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2, which has the largest gap and noise in place of their means.
     """
-    fixed = alpha - values / 2**21
-    room = fixed - 2 * math.sqrt(math.log(values) / (rounds + 1))
-    if room <= 0:
+    from scipy.stats import gamma  # a slow import, deferred
+
+    fixed, steps = alpha - values / 2**21, rounds + 1
+    squared = fixed**2 - 4 * math.log(values) / steps
+    if fixed <= 0 or squared <= 0:
         least = f"at least {mwem_rounds(values, alpha)}" if fixed > 0 else "a smaller domain"
         wanted = f"{least} for alpha = {alpha:g} on {values} values"
         raise NoTheoremError("rounds", wanted, str(rounds), "take more rounds, or increase alpha")
-    noise = 3 / part * (math.log(2 * rounds * queries / beta) + math.log(2 * rounds / beta))
-    return math.ceil((noise + 2) / room)
+    gaps = rounds * math.log(queries) + min(float(gamma.isf(beta / 2, rounds)), rounds * math.log(2 * rounds / beta))
+    gap, noise = 3 / part * gaps / steps + 2, (3 / part) ** 2 * _sum_of_squares(rounds, beta / 2) / steps
+    # fixed n - gap is at least the root of 4 n^2 ln |X| / (T + 1) + noise from the larger root on
+    return math.ceil((fixed * gap + math.sqrt((fixed * gap) ** 2 - squared * (gap**2 - noise))) / squared)
+
+
+@lru_cache(maxsize=4096)
+def _sum_of_squares(count: int, beta: float) -> float:
+    """s: the sum of the squares of ``count`` independent standard exponential variables is at most s with probability
+    1 - beta.
+
+    With probability 1 - beta / 8 none is above t = ln(8 count / beta); of the squares cut there Chernoff's bound, with
+    moments e^(u t^2 - t) + the integral of e^(u x^2 - x) over [0, t], of a convex function, so at most its trapezoids.
+    """
+    t = math.log(8 * count / beta)
+    x, u = np.linspace(0, t, 1025), (np.geomspace(1e-4, 1, 96) / t)[:, None]
+    values = np.exp(u * x**2 - x)
+    moments = np.sum(values[:, 1:] + values[:, :-1], axis=1) * (t / 2048) + np.exp(u[:, 0] * t**2 - t)
+    chernoff = float(np.min((count * np.log(moments) - math.log(7 / 8 * beta)) / u[:, 0]))
+    return min(chernoff, count * math.log(count / beta) ** 2)
 
 
 def lengths_deviation(length_epsilon: float, steps: int, beta: float) -> float:

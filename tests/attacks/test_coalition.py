@@ -48,6 +48,44 @@ def test_a_learner_that_is_not_private_is_traced(concepts, code, padding):
     assert "betrays a participant" in found.words("ERM") and "claims no privacy" in found.words("ERM")
 
 
+def test_parities_are_traced_on_uniform_examples():
+    """BNS Proposition 4.11: the rows are the whole cube. No parity is near a column of 1s, and half of it is enough."""
+    attack = CoalitionAttack(dp.ERM(dp.Parities(2)), Tardos(4, 0.5), uniform=True)
+    assert attack.accuracy == 0.25 and attack.placement.elements == (0, 1, 2, 3)
+    found = demonstrate(attack, PRIVACY, ACCURACY, **SIZES)
+    assert found.feasible.count == 200  # at error 1/2 of the word's own columns of 1s
+    assert found.somebody.count >= binom.ppf(FALSE_ALARM, 200, 1 - attack.code.security)
+    assert found.absent.count <= binom.isf(FALSE_ALARM, 200, attack.code.security)
+    assert found.betrays and found.epsilon > 1
+
+
+def test_hypotheses_within_a_quarter_of_the_best_parity_give_a_feasible_word():
+    """Every labeling of the cube by a hypothesis that is good for a column of one bit is rounded to that bit."""
+    cube = CoalitionAttack(dp.ERM(dp.Parities(3)), Tardos(8, 0.5), uniform=True)
+    few, many = cube.placement.few_and_many
+    assert (few, many) == (0, 4)
+    for alpha in (0.0, 0.125, 0.24):
+        for ones in range(9):
+            for bit, best in ((False, 0), (True, 4)):  # errors of the best parity
+                error = ones if not bit else 8 - ones
+                assert error > best + 8 * alpha or (2 * ones > few + many) == bit
+    line = CoalitionAttack(dp.ERM(dp.Thresholds(dp.Domain(4))), BonehShaw(4), uniform=True)
+    assert line.placement.few_and_many == (1, 4) and line.accuracy == 3 / 8
+
+
+@pytest.mark.parametrize(
+    ("learner", "code", "rows", "said"),
+    [
+        (dp.ERM(dp.Parities(3)), Tardos(4, 0.5), None, "as many users as elements, 8"),
+        (dp.ERM(dp.Parities(2)), Tardos(4, 0.5), 6, "one for each element"),
+        (dp.ERM(dp.Points(dp.Domain(4))), Tardos(4, 0.5), None, "different numbers of elements"),
+    ],
+)
+def test_uniform_examples_need_a_user_for_each_element(learner, code, rows, said):
+    with pytest.raises(InputError, match=said):
+        CoalitionAttack(learner, code, rows, True)
+
+
 def test_a_planted_leak_is_refuted():
     found = demonstrate(CoalitionAttack(Leaky(THRESHOLDS), BonehShaw(3)), PRIVACY, ACCURACY, **SIZES)
     assert found.violated and found.epsilon > found.guarantee.epsilon and "is refuted" in found.words("Leaky")
@@ -64,6 +102,10 @@ def test_the_constant_learner_and_the_printed_code():
 
 
 GENERIC = dp.GenericLearner(POINTS, 1, PointCounts(dp.Domain(16)), composition="zcdp")
+UNIFORM = (
+    (dp.KLN(dp.Parities(2)), Tardos(4, 0.5)),
+    (dp.EmpiricalLearner(dp.KLN(dp.Parities(1)), agnostic=True), Tardos(2)),
+)
 PRIVATE = (
     (dp.Independent(dp.KLN(THRESHOLDS), 1, "optimal"), BonehShaw(2), None),
     (dp.KLN(POINTS, dp.Neighboring.ADD_OR_REMOVE_ONE), Tardos(2), 6),
@@ -71,8 +113,10 @@ PRIVATE = (
 )
 
 
-def kept_private(learner, code, rows, trials):
-    found = demonstrate(CoalitionAttack(learner, code, rows), PRIVACY, ACCURACY, trials, seed=2, confidence=0.999)
+def kept_private(learner, code, rows, trials, uniform=False):
+    found = demonstrate(
+        CoalitionAttack(learner, code, rows, uniform), PRIVACY, ACCURACY, trials, seed=2, confidence=0.999
+    )
     assert found.guarantee.epsilon <= 1 and found.epsilon <= found.guarantee.epsilon and not found.violated
     assert found.absent.count <= binom.isf(FALSE_ALARM, trials, code.security)
 
@@ -84,6 +128,13 @@ def kept_private(learner, code, rows, trials):
 )
 def test_private_learners_are_not_accused_more_than_privacy_allows(learner, code, rows):
     kept_private(learner, code, rows, 200)
+
+
+@pytest.mark.parametrize(
+    ("learner", "code"), [UNIFORM[0], pytest.param(*UNIFORM[1], marks=pytest.mark.slow)], ids=["KLN", "resampled"]
+)
+def test_private_learners_of_parities_are_not_accused_either(learner, code):
+    kept_private(learner, code, None, 200, True)
 
 
 def test_privacy_at_a_huge_epsilon_hides_nobody():

@@ -1,5 +1,8 @@
 """Empirical risk minimisation: the fewest errors, always."""
 
+import itertools
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,9 +28,10 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import BitReduction, Boosted, Confident, EmpiricalLearner, Independent
-from dpjax.theory import erm as theory
 from dpjax.theory import generalization
+from tests.trials import successes
 
 ACCURACY = Accuracy(0.1, 0.1)
 MATRIX = np.random.default_rng(2).random((8, 6)) < 0.5
@@ -84,14 +88,32 @@ def test_it_promises_nothing():
     ids=lambda c: type(c).__name__,
 )
 def test_classes_that_are_not_ordered_are_sized_by_all_their_concepts(concepts):
-    """A tree, too, although it has dimension 1: the target's siblings are as many bad concepts as there are."""
+    """A tree, too, although it has dimension 1: the target's siblings are as many bad concepts as there are. A deep one
+    of many concepts needs a row less by its dimension."""
     size = ERM(concepts).sample_size(Privacy(1.0), ACCURACY)
-    assert size == theory.finite(concepts.size, 0.1, 0.1)
+    assert size + (concepts.size == 301) == math.ceil(math.log((concepts.size - 1) / 0.1) / -math.log(0.9))
 
 
 def test_one_concept_needs_one_row():
     for concepts in (Finite.of(MATRIX[:1]), Tree.of_class(MATRIX[:1]), Points(Domain(1)), Thresholds(Domain(1))):
         assert ERM(concepts).sample_size(Privacy(1.0), ACCURACY) == 1
+        assert ERM(concepts).agnostic_sample_size_of(7, Privacy(1.0), ACCURACY) == 1
+
+
+@pytest.mark.parametrize(
+    "concepts",
+    [*CLASSES, Points(Domain(2**2048)), Thresholds(Domain(2**2048)), Parities(18), Conjunctions(6), trees.star(40)],
+    ids=lambda c: f"{type(c).__name__}-{c.size.bit_length()}",
+)
+def test_rows_stop_growing_with_k_where_labels_are_right(concepts):
+    """And agnostic ones grow with ln k: the two forms of BNS Corollary 2.12."""
+    learner, privacy, logs = ERM(concepts), Privacy(1.0), math.log(1e6)
+    few, many, more = (learner.sample_size_of(k, privacy, ACCURACY) for k in (1, 10**6, 10**12))
+    assert few <= many == more <= few + math.ceil(logs / -math.log(0.9))
+    rows = [learner.agnostic_sample_size_of(10**i, privacy, ACCURACY) for i in (0, 6, 12)]
+    assert rows[0] == learner.agnostic_sample_size(privacy, ACCURACY) > few
+    for less, more in itertools.pairwise(rows):
+        assert less < more <= less + 2.2 * math.ceil(logs / -math.log1p(-(0.1**2)))
 
 
 # --- simulations -------------------------------------------------------------------------------------------------
@@ -132,7 +154,8 @@ def test_success_at_the_sample_size_where_many_concepts_are_bad(world, stats, ke
     concepts, law, number, alpha = world()
     learner, beta, capacity = ERM(concepts), 0.1, 256
     n = learner.sample_size(Privacy(1.0), Accuracy(alpha, beta))
-    assert theory.thresholds(alpha, beta) < n <= capacity
+    of_line = ERM(Thresholds(Domain(2**20))).sample_size(Privacy(1.0), Accuracy(alpha, beta))
+    assert of_line < n <= capacity
     target = Hypothesis.of(jnp.asarray(wide.encode([number])))
     limit = int(alpha * law.total)
 
@@ -147,7 +170,7 @@ def test_success_at_the_sample_size_where_many_concepts_are_bad(world, stats, ke
     run = jax.jit(jax.vmap(good, (0, None)))
     successes = int(np.sum(run(jax.random.split(key, TRIALS), n)))
     stats.mostly(successes, TRIALS, beta)
-    too_few = int(np.sum(run(jax.random.split(key, TRIALS), theory.thresholds(alpha, beta))))
+    too_few = int(np.sum(run(jax.random.split(key, TRIALS), of_line)))
     assert binom.cdf(too_few, TRIALS, 1 - beta) < stats.false_alarm
 
 
@@ -185,18 +208,48 @@ def test_nothing_that_is_made_of_it_claims_privacy(of):
         Independent(ERM(Thresholds(Domain(16))), 3, "zcdp")
 
 
-def test_agnostic_rows_of_a_finite_class_are_enough_and_nearly_needed():
+@pytest.mark.statistical
+def test_many_thresholds_are_learned_from_the_rows_of_all_at_once(stats):
+    """512 targets spread over a uniform line: any gap of alpha between rows is an error, so rows for one are too few,
+    and those for all k are nearly needed."""
+    concepts, k, alpha, beta = Thresholds(Domain(2**20)), 512, 0.1, 0.1
+    task = Task(concepts, distributions.uniform(concepts.domain), concepts.targets(4096))
+    learner = ERM(concepts)
+    n, one = (learner.sample_size_of(count, Privacy(1.0), Accuracy(alpha, beta)) for count in (k, 1))
+    right = {rows: successes(learner, task, rows, None, alpha, TRIALS, k=k, largest=n) for rows in (n, n - 14, one)}
+    stats.mostly(right[n], TRIALS, beta)
+    for fewer in (n - 14, one):
+        assert binom.cdf(right[fewer], TRIALS, 1 - beta) < stats.false_alarm
+
+
+@pytest.mark.parametrize("k", [1, 50])
+def test_agnostic_rows_are_enough_and_nearly_needed(k):
     """Two constant concepts, labels of mean (1 - alpha) / 2 and (1 + alpha) / 2: ties count as failures, exactly."""
     for alpha, beta in ((0.3, 0.1), (0.1, 0.01)):
-        n = theory.agnostic(2, alpha, beta)
-        failure = lambda n, a=alpha: binom.cdf(n // 2, n, (1 + a) / 2)  # noqa: E731
+        n = ERM(Finite.of([[0], [1]])).agnostic_sample_size_of(k, Privacy(1.0), Accuracy(alpha, beta))
+        failure = lambda n, a=alpha: -np.expm1(k * np.log1p(-binom.cdf(n // 2, n, (1 + a) / 2)))  # noqa: E731
         assert failure(n) <= beta < failure(n // 4)
 
 
-def test_agnostic_rows_by_the_growth_function():
-    """They do not grow with the domain, and all errors of thresholds are near the empirical ones."""
-    rows = [ERM(Thresholds(Domain(2**bits))).agnostic_sample_size(Privacy(1.0), ACCURACY) for bits in (8, 1024, 2048)]
-    assert rows[0] == theory.agnostic(256, 0.1, 0.1) < rows[1] == rows[2]
+@pytest.mark.statistical
+def test_success_at_the_agnostic_rows_of_many_columns(stats):
+    """Two atoms a little apart, flipped labels: the wrong threshold exceeds the best one by a little more than alpha,
+    so each of 64 columns tosses its own coins."""
+    alpha, beta, k, noise = 0.3, 0.2, 64, 0.34
+    concepts = Thresholds(Domain(2))
+    task = Task(concepts, distributions.from_segments(concepts.domain, [(1, 1, 1)]), [0, 1], noise)
+    learner = ERM(concepts)
+    n = learner.agnostic_sample_size_of(k, Privacy(1.0), Accuracy(alpha, beta))
+    one = learner.agnostic_sample_size(Privacy(1.0), Accuracy(alpha, beta))
+    right = {rows: successes(learner, task, rows, None, alpha, TRIALS, k=k, largest=n) for rows in (n, one // 2)}
+    stats.mostly(right[n], TRIALS, beta)
+    assert binom.cdf(right[one // 2], TRIALS, 1 - beta) < stats.false_alarm
+
+
+def test_agnostic_rows_do_not_grow_with_the_domain():
+    """By covers of the class; and all errors of thresholds are near the empirical ones by the growth function."""
+    rows = [ERM(Thresholds(Domain(2**bits))).agnostic_sample_size(Privacy(1.0), ACCURACY) for bits in (2, 64, 2048)]
+    assert rows[0] < rows[1] == rows[2] == 1742
     n, generator = generalization.agnostic(generalization.line, 1, 0.2, 0.1), np.random.default_rng(0)
     wide = 0
     for _ in range(50):

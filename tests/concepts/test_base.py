@@ -57,6 +57,9 @@ def test_the_required_members_are_enough_for_a_task():
     assert (OWN.columns, OWN.labels, OWN.line, OWN.height, OWN.chain) == (1, 2, OWN.domain, None, None)
     assert OWN.any_distribution and OWN.separated(0.1) == 0 and not OWN.hard(0.1) and not OWN.differences
     assert OWN.growth(1) == 2 and OWN.growth(5) == 3 and OWN.covers(0.1, False) == [(Group(2, False, 0.0),)]
+    assert OWN.agreement(0.1, 5) == float("inf")
+    large = Evens(dp.Domain(8), 2**100 - 1)  # a bound of the growth is one beyond 2**62, too
+    assert (large.growth(99), large.growth(101)) == (2**99, large.size)
     assert dp.Task(OWN, dp.uniform(OWN.domain)).targets.shape == (3, 2)
     one = Hypothesis.of(jnp.asarray(wide.encode([2])))
     assert OWN.describe(one) == ["the concept of words [0, 2]"] and OWN.trimmed(one) is one

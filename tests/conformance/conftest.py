@@ -39,6 +39,7 @@ from dpjax.learners import (
     HashedPoints,
     ImproperVC1,
     Independent,
+    NearestParity,
     ParityLearner,
     PointLearner,
     PolygonLearner,
@@ -187,6 +188,7 @@ INSTANCES = {
         Case(SmallImproper(LINE, "recprefix", 5), 1, ImproperVC1(LINE, "recprefix")),
         Case(ImproperVC1(Spider(3, 80), "majority"), 1),
     ],
+    NearestParity: [Case(NearestParity(KLN(Parities(6))))],
     ParityLearner: [
         Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40))),
         Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64))),

@@ -36,6 +36,7 @@ from dpjax.learners import (
     HashedPoints,
     ImproperVC1,
     Independent,
+    NearestParity,
     ParityLearner,
     PointLearner,
     PolygonLearner,
@@ -70,6 +71,7 @@ QUICK = [
     (ERM(PLACES), 3, 1.0, 0.1),
 ]
 LONG = [
+    (NearestParity(Independent(KLN(Parities(6)), 3)), 3, 8.0, 0.1),
     (KLN(CONSTANTS), 1, 1.0, 0.1),
     (KLN(ONE), 1, 1.0, 0.1),
     (ThresholdMedian(LINE), 1, 8.0, 0.1),

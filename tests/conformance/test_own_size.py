@@ -51,7 +51,7 @@ def test_rows_that_are_not_counted_exactly_are_refused_where_they_are_planned():
     learner = GenericLearner(GRID, 2, MWEM(GRID.xor()))
     privacy, accuracy = Privacy(0.5, 1e-6), Accuracy(0.1, 0.1)
     with pytest.raises(NoTheoremError, match=r"n: expected at most 8388607 rows.*MWEM.*got \d{8}"):
-        learner.sample_size(privacy, accuracy)
+        learner.sample_size(Privacy(0.05, 1e-6), accuracy)
     with pytest.raises(InputError, match=r"at most 8388607 rows.*GenericLearner"):
         learner.plan(privacy, accuracy, 2**23)
     assert learner.plan(privacy, accuracy, 2**23 - 1) is not None

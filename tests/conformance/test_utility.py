@@ -36,6 +36,7 @@ from dpjax.learners import (
     HashedPoints,
     ImproperVC1,
     Independent,
+    NearestParity,
     ParityLearner,
     PointLearner,
     PolygonLearner,
@@ -96,6 +97,7 @@ HARD = [
     alone(PolygonLearner(ConvexPolygons(2**10, 3), k=3), epsilon=64.0, alpha=0.2),
     alone(SparseAggregate(GloballyStable(Finite.of([[0, 0], [0, 1], [1, 1]]))), epsilon=8.0, alpha=0.4),
     alone(ParityLearner(Parities(40)), epsilon=8.0),
+    alone(NearestParity(KLN(Parities(8))), epsilon=1.0),
     (EmpiricalLearner(KLN(Thresholds(Domain(2**32))), 600), 1, 1.0, 0.0, 0.2, 0.1),
     (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),
     (Independent(ThresholdMedian(Thresholds(Domain(2**20))), 3, "zcdp"), 3, 4.0, 1e-6, 0.1, 0.1),
@@ -163,7 +165,7 @@ def quick(rows):
     left_out: tuple[type, ...] = HashedPoints, ImproperVC1, PolygonLearner, ProperVC1, ThresholdInterior
     left_out += Independent, EmpiricalLearner, GenericLearner, ThresholdMedian
     left_out += KLN, StablePoints, ConjunctionLearner, ParityLearner, ERM
-    left_out += Boosted, Confident, SparseAggregate, BitReduction
+    left_out += Boosted, Confident, SparseAggregate, BitReduction, NearestParity
     kinds = [type(row[0]) for row in rows]
     return [row for i, row in enumerate(rows) if kinds.index(kinds[i]) == i and kinds[i] not in left_out]
 

@@ -57,9 +57,9 @@ def test_plan_says_that_there_is_none(capsys):
 
 
 def test_plan_says_why_there_is_none_for_noise(capsys):
-    flags = ["--learner", "HashedPoints", "--concepts", "Points(64)", "--n", "50", "--noise", "0.1"]
+    flags = ["--learner", "StablePoints", "--concepts", "Points(64)", "--n", "50", "--noise", "0.1"]
     assert main(["plan", *flags]) == 0
-    assert "expected one with an agnostic theorem, got HashedPoints" in capsys.readouterr().out
+    assert "expected one with an agnostic theorem, got StablePoints" in capsys.readouterr().out
 
 
 @dataclass(frozen=True)

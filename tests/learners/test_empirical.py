@@ -10,11 +10,12 @@ import pytest
 
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_base, with_replacement_pair
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
+from dpjax.concepts.base import every_cover
 from dpjax.core.checks import InputError
 from dpjax.core.plans import bucket
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import KLN, EmpiricalLearner, HashedPoints, Independent, ParityLearner, ThresholdMedian, database
-from dpjax.theory import generalization
+from dpjax.theory import erm, generalization
 
 BUDGETS = [Privacy(1.0, 0.0), Privacy(0.01, 1e-12), Privacy(8.0, 1e-6), Privacy(20.0, 0.9)]
 ACCURACY = Accuracy(0.1, 0.1)
@@ -134,6 +135,51 @@ def test_sample_size_is_that_of_the_distribution():
     n = learner.sample_size(privacy, accuracy)
     assert n >= learner.empirical_sample_size(privacy, Accuracy(0.1, 0.05))
     assert n >= generalization.realizable(generalization.line, 3, 0.2, 0.05)
+
+
+def test_rows_for_any_labels_are_those_of_the_agnostic_theorems():
+    """BNS Definition 2.10 and Theorem 2.11: the draws are enough for the learner's agnostic theorem."""
+    accuracy, privacy = Accuracy(0.2, 0.1), Privacy(1.0, 0.0)
+    halves = Accuracy(0.1, 0.05)
+    for one in (KLN(LINE), Independent(KLN(Points(Domain(16))), 3), KLN(Points(Domain(2**1024)))):
+        learner, right = EmpiricalLearner(one, agnostic=True), EmpiricalLearner(one)
+        rows, n = learner.empirical_sample_size(privacy, accuracy), learner.agnostic_sample_size(privacy, accuracy)
+        assert right.empirical_sample_size(privacy, accuracy) < rows < 9 * one.agnostic_sample_size(privacy, accuracy)
+        assert right.sample_size(privacy, accuracy) <= learner.sample_size(privacy, accuracy) <= n
+        assert n >= learner.empirical_sample_size(privacy, halves)
+        covers = every_cover(one.concepts, 0.2, True)
+        assert n >= erm.rows(covers, one.number_of_concepts, 0.2, 0.05, True, 0.1)
+        for given, goal in ((None, accuracy), (rows, accuracy), (n, halves)):
+            plan = learner.plan(privacy, accuracy, given)
+            inner = float(one.guarantee(plan.one).epsilon)
+            assert one.agnostic_sample_size(Privacy(inner * (1 + 1e-6)), goal) <= int(plan.draws)
+            assert learner.guarantee(plan).epsilon <= privacy.epsilon
+        with pytest.raises(InputError, match="agnostic=True"):
+            right.agnostic_sample_size(privacy, accuracy)
+    with pytest.raises(InputError, match="agnostic theorem"):
+        EmpiricalLearner(ThresholdMedian(LINE), agnostic=True).empirical_sample_size(privacy, accuracy)
+
+
+@pytest.mark.statistical
+def test_error_beyond_the_best_on_rows_of_any_labels(stats):
+    """Fair coins on few elements in two columns, at the rows for any labels of the rows."""
+    accuracy, privacy, trials = Accuracy(0.25, 0.1), Privacy(1.0, 0.0), 400
+    concepts = Points(Domain(8))
+    learner = EmpiricalLearner(Independent(KLN(concepts), 2), agnostic=True)
+    n = learner.empirical_sample_size(privacy, accuracy)
+    plan, generator = learner.plan(privacy, accuracy), np.random.default_rng(1)
+    values, labels = np.arange(n) % 8, generator.random((n, 2)) < 0.5
+    labels[values == 3, 0] = labels[values == 6, 1] = True
+    sample = database(concepts.domain, values.tolist(), labels)
+    errors = np.array([np.sum((values == c)[:, None] != labels, axis=0) for c in range(8)])
+
+    def wrong(key, plan):
+        found = learner.learn(key, sample, plan)
+        return jnp.sum(learner.predict(found, sample.x) != sample.y, axis=0)
+
+    run = jax.jit(lambda keys, plan: jax.lax.map(lambda key: wrong(key, plan), keys, batch_size=32))
+    beyond = np.asarray(run(jax.random.split(jax.random.key(0), trials), plan)) - errors.min(axis=0)
+    stats.mostly(int(np.sum(np.max(beyond, axis=1) <= accuracy.alpha * n)), trials, accuracy.beta)
 
 
 @pytest.mark.parametrize(

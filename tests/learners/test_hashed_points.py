@@ -227,3 +227,41 @@ def test_the_bound_is_reached_and_falls():
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
+
+
+def test_agnostic_rows_solve_their_inequality():
+    """The worst law of the colliding mass g on two values, by a fine search; more rows than for right labels."""
+    for k, tries, bits, part, alpha in ((1, 3, 6, 1.0, 0.2), (5, 6, 7, 0.2, 0.1), (1, 1, 12, 8.0, 0.3)):
+        beta, mean, members = 0.1, 2.0**-bits, tries << bits
+        n = theory.hashed(k, tries, bits, part, alpha, beta, True)
+        assert n > theory.hashed(k, tries, bits, part, alpha, beta)
+
+        def bad(g, rows, part=part, alpha=alpha, members=members):
+            t = np.linspace(0, min(part / 2, np.arctanh(alpha)), 400)[:, None]
+            least = np.min(np.cosh(t) - np.maximum(alpha - g, 0) * np.sinh(t), axis=0)
+            return np.minimum(1, members * least**rows)
+
+        low, high = np.linspace(0, mean, 60), np.geomspace(mean * 1.001, 1, 300)
+        often = np.minimum(1, (mean - low[:, None]) / (high - low[:, None])) ** tries
+
+        def worst(rows, low=low, high=high, often=often, k=k, bad=bad):
+            return k * np.max(bad(low, rows)[:, None] * (1 - often) + bad(high, rows) * often)
+
+        assert worst(n) <= beta < worst(int(0.9 * n))
+
+
+@pytest.mark.statistical
+def test_success_at_the_agnostic_rows(stats):
+    """Three tenths of the labels of three columns are flipped."""
+    noise, alpha = 0.3, 0.11  # the all-zero function errs by .12 more than the best point
+    heavy = task("adversarial", noise)
+    learner, privacy = HashedPoints(heavy.concepts, 3), Privacy(8.0)
+    goal = Accuracy(alpha, 0.1)
+    n = learner.agnostic_sample_size(privacy, goal)
+    assert n > 2 * learner.sample_size(privacy, goal)
+    plan = learner.plan(privacy, goal)
+    good = {
+        rows: successes(learner, heavy, rows, plan, alpha, TRIALS, k=3, largest=n, batch=32) for rows in (n, n // 100)
+    }
+    stats.mostly(good[n], TRIALS, 0.1)
+    assert good[n // 100] < 0.8 * TRIALS

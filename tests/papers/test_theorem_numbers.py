@@ -14,11 +14,14 @@ from dpjax import audit, evidence
 from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
 from dpjax.accounting.numeric.profile import loss_delta
 from dpjax.attacks import BonehShaw
-from dpjax.core.types import Neighboring, Privacy
+from dpjax.baselines import ERM
+from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
 from dpjax.mechanisms import choosing, stability_histogram_guarantee
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
 from dpjax.papers.theorems import papers, search
+from dpjax.sanitizers import BLR, MWEM
 from dpjax.theory import boosting, parities, representations
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size
 
@@ -128,11 +131,41 @@ def of_subsamples():
     return [f"{printed} examples a subsample where {ours} are enough"]
 
 
+GOAL = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+
+
+def of_erm():
+    learner = ERM(Thresholds(Domain(2**64)))
+    one, many = (learner.sample_size_of(k, *GOAL) for k in (1, 10**9))
+    return [f"thresholds from {one} rows (one) to {many} (any number of them)"]
+
+
+def of_blr():
+    found = {kind: BLR(kind(Domain(16))) for kind in (Thresholds, Points)}
+    rows, points = ({k: size(s) for k, s in found.items()} for size in (_rows, lambda s: s.plan(*GOAL).size))
+    return [
+        f"thresholds over 16 values from {rows[Thresholds]} rows with {points[Thresholds]} points",
+        f"points from {rows[Points]} rows with {points[Points]}",
+    ]
+
+
+def of_mwem():
+    sanitizer = MWEM(Finite.of(families.thresholds(16)[1:]))
+    return [f"{_rows(sanitizer)} rows and {sanitizer.plan(*GOAL).rounds} rounds for 16 thresholds"]
+
+
+def _rows(sanitizer):
+    return sanitizer.sample_size(*GOAL)
+
+
 COMPUTED = {
     "bgs:7.1": of_7_1,
     "bgs:7.2": of_7_2,
     "bgs:8.3": of_8_3,
     "bgs:A.1": of_boosting,
+    "bns:2.12": of_erm,
+    "bns:2.18": of_blr,
+    "bns:2.19": of_mwem,
     "bns:2.20": of_the_histogram,
     "bns:3.11": of_a_dist,
     "bns:3.12": of_parities,

@@ -90,10 +90,13 @@ def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
 
 
 def test_sizes_by_hand_and_refusals():
-    assert sizes.blr(10, 3, 40, 0.5, 0.3, 0.1) == math.ceil(4 * math.log(100) / (0.3 - math.sqrt(math.log(6) / 80)))
+    error = sizes.sampled_error(3, 40)
+    assert error == math.sqrt(math.log(6) / 80)
+    assert sizes.blr(10, error, 0.5, 0.3, 0.1) == math.ceil(4 * math.log(100) / (0.3 - error))
+    goal = Privacy(1.0), Accuracy(0.3, 0.1)
     with pytest.raises(InputError, match=r"at least 10 for alpha = 0\.3"):
-        sizes.blr(10, 3, 9, 1.0, 0.3, 0.1)
-    assert sizes.blr(10, 3, 10, 1.0, 0.3, 0.1) > 0  # what was advised is enough
+        BLR(Finite.of(TABLE), 9).sample_size(*goal)
+    assert BLR(Finite.of(TABLE), 10).sample_size(*goal) > 0  # what was advised is enough
     wide = Finite.of(np.eye(64))
     with pytest.raises(InputError, match=r"766480 x \(64 \+ 4\)") as refused:
         BLR(wide, 4)
@@ -172,8 +175,8 @@ def test_answers_are_exact_and_a_query_is_its_row(shape):
 
 
 def test_histogram_puts_what_is_beyond_into_the_last_value():
-    x, queries = np.array([[0], [2], [7], [2**32 - 1], [1]], np.uint32), Finite.of(np.ones((1, 3)))
-    found = jax.jit(lambda x, mask: histogram(queries, x, mask))(x, np.array([1, 1, 1, 1, 0], bool))
+    x = np.array([[0], [2], [7], [2**32 - 1], [1]], np.uint32)
+    found = jax.jit(lambda x, mask: histogram(3, x, mask))(x, np.array([1, 1, 1, 1, 0], bool))
     assert np.asarray(found).tolist() == [1, 0, 3]
 
 

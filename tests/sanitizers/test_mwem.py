@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import gamma
 
 from dpjax import audit, evidence
 from dpjax.accounting.splits import best_split
@@ -15,6 +16,7 @@ from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence.worlds import rows_of
+from dpjax.learners import GenericLearner
 from dpjax.mechanisms.exponential import LESS
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.mwem import in_units
@@ -100,9 +102,12 @@ def test_without_noise_the_mean_error_keeps_its_bound(key):
 
 
 def test_sizes_by_hand_and_refusals():
-    part, logs = 0.1, math.log(2 * 80 * 9 / 0.05) + math.log(2 * 80 / 0.05)
-    room = 0.5 - 2 * math.sqrt(math.log(16) / 81) - 16 / 2**21
-    assert sizes.mwem(16, 9, 80, part, 0.5, 0.05) == math.ceil((30 * logs + 2) / room)
+    part, fixed = 0.1, 0.5 - 16 / 2**21
+    n = sizes.mwem(16, 9, 80, part, 0.5, 0.05)
+    gap = 30 * (80 * math.log(9) + float(gamma.isf(0.025, 80))) / 81 + 2
+    noise = 30**2 * sizes._sum_of_squares(80, 0.025) / 81
+    proved = lambda n: fixed * n - gap >= math.sqrt(4 * n**2 * math.log(16) / 81 + noise)  # noqa: E731
+    assert proved(n) and not proved(n - 1)
     with pytest.raises(InputError, match=r"at least 44 for alpha = 0\.5") as refused:
         sizes.mwem(16, 9, 43, part, 0.5, 0.05)
     assert "take more rounds" in str(refused.value) and sizes.mwem(16, 9, 44, part, 0.5, 0.05) > 0
@@ -126,6 +131,63 @@ def test_sizes_by_hand_and_refusals():
             jax.ShapeDtypeStruct((2**23, 1), jnp.uint32),
             jax.ShapeDtypeStruct((2**23,), bool),
         )
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 50, 4000])
+@pytest.mark.parametrize("beta", [0.4, 1e-3])
+def test_means_of_gaps_and_noises_need_no_more_rows_than_the_largest(rounds, beta):
+    """The bound of Hardt, Ligett, McSherry has the largest gap and noise of all rounds in place of the means."""
+    part = 0.05
+    for values, queries, alpha in ((2, 1, 0.9), (2, 3, 0.95), (16, 16, 0.5), (16, 121, 0.1), (256, 4096, 0.3)):
+        room = alpha - values / 2**21 - 2 * math.sqrt(math.log(values) / (rounds + 1))
+        if room <= 0:
+            continue
+        logs = math.log(2 * rounds * queries / beta) + math.log(2 * rounds / beta)
+        largest = math.ceil((3 / part * logs + 2) / room)
+        found = sizes.mwem(values, queries, rounds, part, alpha, beta)
+        assert found <= largest and (rounds < 50 or found < 0.6 * largest)
+
+
+@pytest.mark.parametrize(("count", "trials"), [(1, 20_000), (7, 20_000), (400, 4000)])
+def test_sums_of_squares_stay_below_their_bound(count, trials):
+    """By simulation, and for one variable exactly, where it is nearly met."""
+    sums = np.sum(np.random.default_rng(count).exponential(size=(trials, count)) ** 2, axis=1)
+    for beta in (0.5, 0.05):
+        bound = sizes._sum_of_squares(count, beta)
+        assert np.mean(sums > bound) <= beta + 4 * math.sqrt(beta / trials)
+        assert count > 1 or math.exp(-math.sqrt(bound)) == pytest.approx(beta, rel=0.02)
+    assert sizes._sum_of_squares(4000, 0.05) < 1.2 * 8000  # of mean 2 each
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "matrix", [thresholds(16), pytest.param(np.eye(16), marks=pytest.mark.slow)], ids=["thresholds", "points"]
+)
+def test_error_at_its_own_rows_over_16_values(matrix, stats, key):
+    """BNS Theorem 2.19 at 16 values and alpha = .2: databases of one value, of two, of all, and random ones."""
+    queries, goal, trials = Finite.of(matrix), Accuracy(0.2, 0.1), 64
+    sanitizer, generator = MWEM(queries), np.random.default_rng(2)
+    n, plan = sanitizer.sample_size(PRIVACY, goal), sanitizer.plan(PRIVACY, goal)
+    assert n == 8745 and plan.rounds == 1052
+    laws = [
+        np.eye(16)[3],
+        (np.eye(16)[0] + np.eye(16)[15]) / 2,
+        np.full(16, 1 / 16),
+        generator.dirichlet(np.full(16, 0.3)),
+    ]
+    x = np.array([generator.choice(16, (n, 1), p=laws[i % 4]) for i in range(trials)]).astype(np.uint32)
+    run = jax.jit(jax.vmap(lambda k, x: sanitizer.sanitize(k, x, jnp.ones(n, bool), plan)))
+    made = jax.tree.map(np.asarray, run(jax.random.split(key, trials), jnp.asarray(x)))
+    errors = [error(queries, jax.tree.map(lambda a: a[t], made), x[t], np.ones(n, bool)) for t in range(trials)]  # noqa: B023
+    stats.mostly(sum(e <= goal.alpha for e in errors), trials, goal.beta)
+    assert max(errors) > goal.alpha / 8
+
+
+def test_rows_of_a_generic_learner_at_16_values_are_accepted():
+    """`sample_size` is one of `learn`, at alpha = .1."""
+    for matrix in (Finite.of(thresholds(16)), Finite.of(np.eye(16))):
+        learner, goal = GenericLearner(matrix, 1, MWEM(matrix.xor()), "zcdp"), Accuracy(0.1, 0.1)
+        assert 1.5e6 < learner.sample_size(PRIVACY, goal) < 1.6e6 < learner.most_rows(learner.plan(PRIVACY, goal))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.accounting.zcdp import exponential_epsilon0
-from dpjax.concepts import Domain, Thresholds
+from dpjax.concepts import Parities
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import ExponentialPlan, MajorityPlan
@@ -201,7 +201,7 @@ def test_equal_by_value_and_refusals():
         lambda: JointQuantiles(8, count=257),
         lambda: RankBlocks(8, median="mean"),
         lambda: RankBlocks(8, median="recprefix", domain_size=9),
-        lambda: BLR(Thresholds(Domain(8))),
+        lambda: BLR(Parities(3)),
         lambda: MWEM("queries"),
         lambda: RankBlocks(64, median="recprefix").plan(Privacy(1.0, 0.0), ACCURACY),
     ):

@@ -52,6 +52,31 @@ def test_no_agnostic_learner_of_one_concept_beats_the_bound(epsilon, delta, alph
     assert tried >= 3
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "alpha", "spread"), [(0.02, 0.0, 0.02, 0.5), (0.01, 1e-3, 0.05, 1.0), (0.05, 0.0, 0.01, 0.25)]
+)
+def test_no_learner_from_one_distribution_beats_the_bound(epsilon, delta, alpha, spread):
+    """With c just above 2 alpha / spread a good hypothesis at (1 + c)/2 is none at (1 - c)/2: two answers are all."""
+    tried = 0
+    for beta in (0.01, 0.05, 0.1):
+        bound = fingerprinting.uniform(1, epsilon, delta, alpha, beta, spread)
+        assert bound <= fingerprinting.agnostic(1, epsilon, delta, alpha, beta)
+        for n in {bound // 2, bound - 1} - {0}:
+            assert least_failure(n, epsilon, delta, 2 * alpha / spread + 1e-3) > beta
+            tried += n > 1
+    assert tried >= 3
+
+
+def test_numbers_of_uniform_parities():
+    """BNS Proposition 4.11 for every d: sqrt(k), and nothing from alpha = 1/4 on."""
+    of = fingerprinting.uniform
+    assert of(2**14, 1.0, 0.0, 0.05, 1e-12) == 82
+    assert of(2**20, 0.5, 0.0, 0.1, 0.1) / of(2**10, 0.5, 0.0, 0.1, 0.1) == pytest.approx(2**5, rel=0.2)
+    assert of(10**6, 1.0, 0.0, 0.25, 0.01) == of(10**6, 1.0, 0.0, 0.1, 0.4) == 1
+    with pytest.raises(InputError, match="spread"):
+        of(10, 1.0, 0.0, 0.1, 0.1, 1.5)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("alpha", [0.1, 0.7, 1.0])
 def test_the_scores_of_any_strategy_add_up(n, alpha):

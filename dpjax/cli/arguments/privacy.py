@@ -93,7 +93,8 @@ class AttackCommand(GoalFlags):
     cannot be private. The exit status is 1 if the learner's guarantee is refuted.
 
     The code BonehShaw labels as thresholds do, for any learner of a class with n + 1 labelings of n elements; the code
-    Tardos is for agnostic learners of any class.
+    Tardos is for agnostic learners of any class. With --uniform every element of the domain is a user's, as in uniform
+    examples, from which parities are learned.
 
     With --packing there is no code: the databases of all 2^k targets of --k concepts, whose answers exclude each
     other, and the least epsilon with which a learner can be right on all of them as often as this one; exactly for
@@ -103,6 +104,7 @@ class AttackCommand(GoalFlags):
     Example: dpjax attack KLN --packing --k 3 --n 8
     Example: dpjax attack KLN --epsilon 1 --code Tardos --users 8
     Example: dpjax attack ERM --code "BonehShaw(calibration=printed)" --users 6
+    Example: dpjax attack KLN --concepts "Parities(3)" --code Tardos --users 8 --uniform
     Example: dpjax attack "Independent(KLN, composition=zcdp)" --k 425 --sample-size --json
     """
 
@@ -121,6 +123,8 @@ class AttackCommand(GoalFlags):
     """Pack all 2^k targets instead of a code; --k is at most 10, by default 3, and --n by default 8."""
     security: Real | None = None
     """Probability xi that the code accuses an innocent user; by default 0.05."""
+    uniform: bool = False
+    """One user at each element of the domain, and no junk rows: --users is the size of the domain."""
     n: Whole | None = None
     """Rows of the database, at least --users: the others are junk; by default --users."""
     sample_size: bool = False

@@ -45,7 +45,7 @@ def run(command: AttackCommand) -> Answer:
             raise InputError("n", f"at least {code.users}, a row for each user", str(rows), "give more, or fewer users")
     elif command.sample_size:
         rows = max(learner.sample_size(privacy, accuracy), code.users)
-    attack = CoalitionAttack(learner, code, rows)
+    attack = CoalitionAttack(learner, code, rows, command.uniform)
     with Estimate() as watch:
         report = demonstrate(attack, privacy, accuracy, command.trials, command.seed, command.confidence, watch)
     head = {"learner": command.learner, "concepts": command.concepts, "code": command.code}

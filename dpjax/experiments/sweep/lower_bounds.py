@@ -110,6 +110,11 @@ def _arguments(
         )
     if differ and task.flips is not None:
         yield ("agnostic scores, after bns:4.7", lambda: fingerprinting.agnostic(k, epsilon, delta, alpha, beta))
+    if (spread := task.concepts.spread) > 0 and task.flips is not None:
+        yield (
+            "agnostic scores, after bns:4.11",
+            lambda: fingerprinting.uniform(k, epsilon, delta, alpha, beta, spread),
+        )
     if differ and (chain := _chain(task.concepts)) > 1:
         yield (
             "scores of thresholds, after bns:4.3",

@@ -92,7 +92,8 @@ class Curve:
     @property
     def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
-        size = learner.agnostic_sample_size if noisy else partial(learner.sample_size_of, self.setting.k)
+        of_k = learner.agnostic_sample_size_of if noisy else learner.sample_size_of
+        size = partial(of_k, self.setting.k)
         try:
             return size(*self._goal), ""
         except NoTheoremError as error:

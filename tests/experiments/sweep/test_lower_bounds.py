@@ -68,6 +68,13 @@ def test_parities_are_separated():
     assert other.n < found.n  # no two parities are further apart than 1/2
 
 
+def test_parities_of_any_labels_have_scores_of_uniform_examples():
+    bounds = {one.name: one.n for one in lower_bounds(task(Parities(8), noise=0.1), 10**5, BUDGET, ACCURACY)}
+    assert bounds["agnostic scores, after bns:4.11"] == fingerprinting.uniform(10**5, 1.0, 1e-6, 0.1, 0.1) > 40
+    assert not any("4.7" in name for name in bounds)  # all rows at one element are no uniform examples
+    assert "agnostic" not in names(lower_bounds(task(Parities(8)), 10**5, BUDGET, ACCURACY))
+
+
 def test_packing_of_two_steps_where_rows_are_added_or_removed():
     pure = Privacy(1.0, 0.0)
     one, two = (lower_bound(task(Points(Domain(9))), 100, pure, ACCURACY, neighboring=way).n for way in (REPLACE, ADD))
