@@ -54,8 +54,8 @@ WANTED, RUNS = 0.92, 4  # worst rate of the selection, and runs of one database 
 HEAD = """# Private medians by the size of the domain
 
 How many rows does a private median need if values have many bits? The exponential median pays for every bit, the other
-methods hardly for any: it is the best choice on small domains, and majority on large ones. What suffices in practice
-is close to what is proved for the exponential median, and less than half of it for RecPrefix.
+methods hardly for any: it is the best choice on small domains, and majority on large ones. What suffices in practice is
+close to what is proved for the exponential median, and less than half of it for RecPrefix.
 
 Written by `scripts/median_domains.py`: epsilon = {epsilon:g}, delta = {delta:g}, replace-one. n: the smallest n, on
 a grid of ratio 1.03 (exponential 1.01, RSC 1.08), for which an interior point is found at a rate of at least {wanted:g}

@@ -29,7 +29,7 @@ EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 PRIVACY, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 MEASURED = {
     "exponential": (4, 8, 16, 32, 48, 64, 128),
-    "majority": (4, 16, 64, 128, 1024),
+    "majority": (4, 16, 64, 128),
     "recprefix": (4, 16, 64),
     "treelog": (),
 }
