@@ -36,7 +36,7 @@ _LOWER, _UPPER = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 """Which half of each line a quarter of a box has."""
 SHARED = np.array([[0, 0], [0, 1], [2, 0], [2, 1]])
 """Which quarter has each of its lines first."""
-_FEWER = 4
+_FEWER = 2
 """A line is not split if it leaves undecided less than this part of the rows that the other one does."""
 
 
@@ -192,7 +192,7 @@ def splits(grid: Grid, instance: Instance, box: Boxes) -> tuple[Split, Array]:
     many = jnp.stack([jnp.sum(part, dtype=jnp.int32) for part in unsure])
     width = [(line.high - line.low) for line in lines]
     wider = jnp.arange(2) == (width[0] < width[1]).astype(jnp.int32)
-    wanted = jnp.where(jnp.any(many > 0), many * _FEWER > jnp.max(many), wider)
+    wanted = jnp.where(jnp.any(many > 0), many * _FEWER >= jnp.max(many), wider)
     return split, wanted & split.possible
 
 

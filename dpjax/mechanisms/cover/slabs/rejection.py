@@ -36,8 +36,9 @@ class Sizes:
     tree of nodes, see `Nodes`.
     """
 
-    boxes: int = 2**16
+    boxes: int = 2**15
     batch: int = 16
+    tries: int = 32
     depth: int = 4
 
     def __post_init__(self):
@@ -142,13 +143,13 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
     def attempt(given: tuple[Instance, Array], state: _State) -> _State:
         instance, log_other = given
         key, of_box, of_point, of_coin = jax.random.split(state.key, 4)
-        table, count = state.table, sizes.batch
+        table, count, many = state.table, sizes.tries, sizes.batch
         law = Categorical(jnp.concatenate([table.log_weight, log_other[None]]))
         place = jax.vmap(law.sample)(jax.random.split(of_box, count))
         other = place == sizes.boxes
         box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound))
         points = box.draw(of_point)
-        heavy = table.heavy(count)
+        heavy = table.heavy(many)
         wholes = jax.tree.map(lambda part: part[heavy], table.boxes)
         split = jax.lax.map(lambda one: splits(grid, instance, one), wholes)
         quarters, exists = jax.vmap(Boxes.quarters)(wholes, *split)
@@ -156,7 +157,7 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
             lambda one, four: jnp.concatenate([one, four.reshape(-1, *four.shape[2:])]), points, quarters
         )
         alone = np.arange(count)[:, None].repeat(2, 1)
-        shared = (count + 4 * np.arange(count)[:, None, None] + SHARED).reshape(-1, 2)
+        shared = (count + 4 * np.arange(many)[:, None, None] + SHARED).reshape(-1, 2)
         made = bounds(grid, instance, every, np.concatenate([alone, shared]))
         coin = logs + jnp.log(random.uniform(of_coin, (count,), jnp.float64))
         may = other | ((place >= 0) & (coin <= made[:count]))
