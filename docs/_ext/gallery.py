@@ -36,6 +36,7 @@ TOPICS = {
         "set-cover",
         "boundary",
         "slab-wedges",
+        "union-families",
         "dp-sgd",
     ],
     "Finite classes and generic learners": [

@@ -19,7 +19,7 @@ from dpjax.core.integers import clip, constant, integers, widened
 from dpjax.mechanisms.cover.lines.envelope import slackened
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.groups import Groups, Parts, log_bound
+from dpjax.mechanisms.cover.slabs.groups import MOST, Groups, Parts, log_bound
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
@@ -37,7 +37,7 @@ _LOWER, _UPPER = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 SHARED = np.array([[0, 0], [0, 1], [2, 0], [2, 1]])
 """Which quarter has each of its lines first."""
 _FEWER = 2
-"""A line is not split if it leaves undecided less than this part of the rows that the other one does."""
+"""A line is not split if the other one leaves more than so many times as many rows undecided."""
 
 
 @register_dataclass
@@ -65,10 +65,10 @@ class Boxes:
     def quarters(self, split: Split, use: Array) -> tuple["Boxes", Array]:
         """The parts of a box on either side of a split of each line, ``Boxes[4]``, and which there are, ``bool[4]``.
 
-        split: ``[2]``. use: ``bool[2]``, whether to split the lower and the upper line; it has to be possible. The first
-        part exists always.
+        split: ``[2]``. use: ``bool[2]``, whether to split the lower and the upper line; it has to be possible. There is
+        always the first part.
         """
-        before, after = self.lines.halves(split)
+        before, after = jax.vmap(Trapezoids.halves)(self.lines, split)
 
         def four(one: Array, two: Array, whole: Array) -> Array:
             one = jnp.where(use.reshape(2, *[1] * (one.ndim - 1)), one, whole)
@@ -153,16 +153,16 @@ def bounds(grid: Grid, instance: Instance, boxes: Boxes, lines: np.ndarray | Non
     """
     count = boxes.node.shape[0]
     lines = np.stack([np.arange(count)] * 2, axis=1) if lines is None else lines
-    first, back = np.unique(lines + [[0, count]], return_inverse=True)
+    first, back = np.unique(lines + np.array([0, count]), return_inverse=True)
     place, own = jnp.asarray(first // count, jnp.int32), first % count
     flat = jax.tree.map(lambda part: part[own, first // count], (boxes.lines, boxes.kind))
     groups = instance.groups
     # a loop of its own: in one program with the sums XLA compares rows and lines again for each use of the result
     made = jax.lax.map(lambda one: sides(grid, groups.points, *one), (*flat, place))
-    lower, upper = (jax.tree.map(lambda part: part[back.reshape(-1, 2)[:, i]], made) for i in range(2))
-    target = groups.target & ~(lower.outside | upper.outside)
-    other = groups.other & lower.inside & upper.inside
-    fewer = jnp.exp(-instance.score.coefficient)
+    lower, upper = (jax.tree.map(lambda part, at=at: part[at], made) for at in back.reshape(-1, 2).T)
+    target = groups.target[None] & ~(lower.outside | upper.outside)
+    other = groups.other[None] & lower.inside & upper.inside
+    fewer = jnp.exp(-jnp.minimum(instance.score.coefficient, MOST))
 
     def one(box: Boxes, target: Array, other: Array) -> Array:
         parts = Parts.of(groups.a[box.node], groups.b[box.node], target, other, fewer)
@@ -191,8 +191,8 @@ def splits(grid: Grid, instance: Instance, box: Boxes) -> tuple[Split, Array]:
     split = jax.tree.map(lambda one, two: jnp.stack([one, two]), *found)
     many = jnp.stack([jnp.sum(part, dtype=jnp.int32) for part in unsure])
     width = [(line.high - line.low) for line in lines]
-    wider = jnp.arange(2) == (width[0] < width[1]).astype(jnp.int32)
-    wanted = jnp.where(jnp.any(many > 0), many * _FEWER >= jnp.max(many), wider)
+    wider = jnp.arange(2, dtype=jnp.int32) == (width[0] < width[1]).astype(jnp.int32)
+    wanted = jnp.where(jnp.any(many > 0), _FEWER * many >= jnp.max(many), wider)
     return split, wanted & split.possible
 
 

@@ -1,9 +1,9 @@
 """Rows in groups of neighbors, and an upper bound of the sum over (a, b) from sums over pairs of groups.
 
-With T targets and O others in [a, b], exp(c min(T - share, -O)) is at most exp(c (T - share)), and at most exp(-c O). So
-any choice between both for each pair (a, b) gives an upper bound of their sum. Here pairs of groups choose, and the
-sums over the a and the b of each group are exact: no row is counted for an a or a b that it does not belong to. The
-choice of `pairs.sums`, which is the exact sum, differs for few pairs only.
+With T targets and O others in [a, b], exp(c min(T - share, -O)) is at most exp(c (T - share)), and at most exp(-c O).
+So any choice between both for each pair (a, b) gives an upper bound of their sum. Here pairs of groups choose, and sums
+over the a and the b of a group are exact. The choice of `pairs.sums`, the exact sum, differs for few pairs only:
+docs/proofs/slab-wedges.md#bounds-by-groups.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,13 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.nodes import Nodes, Spans, Widths
+from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
 from dpjax.mechanisms.cover.slabs.ordered import GROUP, Ordered
 from dpjax.mechanisms.cover.slabs.recurrences import decayed
 from dpjax.mechanisms.cover.triangles.corners import unit_sum
 
+MOST = 600 / GROUP
+"""The largest c within a group."""
 _LOST = 2.0**-32
 """A difference of two sums is raised by this part of the larger one, which is more than its rounding."""
 
@@ -85,7 +87,7 @@ class Parts(NamedTuple):
 
     @staticmethod
     def of(a: Array, b: Array, target: Array, other: Array, fewer: Array) -> "Parts":
-        """From ``[GROUP, M]`` each; fewer: exp(-c)."""
+        """From ``[GROUP, M]`` each; fewer: exp(-c), or more, so that no product underflows."""
         none = jnp.zeros(a.shape[1:])
         near_a = near_b = far_a = far_b = within = none
         for j in range(GROUP):
@@ -104,34 +106,32 @@ class Parts(NamedTuple):
 def log_bound(groups: Groups, node: Array, parts: Parts, score: Score) -> Array:
     """At least the log of the sum over all (a, b) of a node, but for rounding, ``float64[]``; -inf without pairs."""
     c, share = score.coefficient, score.share
-    count = parts.p.shape[0]
-    place = jnp.arange(count, dtype=jnp.int32)
+    place = jnp.arange(parts.p.shape[0], dtype=jnp.int32)
+    p, o = (part.astype(jnp.float64) for part in (parts.p, parts.o))
     both = parts.p.astype(jnp.int64) + (parts.o.astype(jnp.int64) << 32)
     both = jnp.cumsum(both) - both
-    p, o = (both & 0xFFFFFFFF).astype(jnp.int32), (both >> 32).astype(jnp.int32)
-    rank = (p + o).astype(jnp.float64)
-    start = jnp.searchsorted(rank, rank - share, side="right").astype(jnp.int32)
-    start = jnp.minimum(start, place)
+    above = (both & 0xFFFFFFFF).astype(jnp.float64), (both >> 32).astype(jnp.float64)  # p and o of the groups before
+    rank = above[0] + above[1]
+    start = jnp.minimum(jnp.searchsorted(rank, rank - share, side="right").astype(jnp.int32), place)
     first, final = groups.after[node][start], groups.before[node][start]
     is_near, is_far = (first < place) & (parts.near_b > 0), (final >= 0) & (parts.far_b > 0)
     first, final = jnp.minimum(first, place), jnp.maximum(final, 0)
-    decay = jnp.exp(-c * jnp.stack([parts.p[::-1], parts.o]).astype(jnp.float64))
-    kept = jnp.stack([decay[0], decay[1]])
+    kept = jnp.exp(-c * jnp.stack([p[::-1], o]))
     after, before = decayed(jnp.stack([parts.near_a[::-1], parts.far_a]), kept)
     after = after[::-1]
-    gained = (p - p[first]).astype(jnp.float64)
+    gained, lost = above[0] - above[0][first], above[1] - above[1][final] - o[final]
     window = (1 + _LOST) * after[first] - jnp.exp(-c * gained) * after
-    near = c * (gained + parts.p - share) + _log(parts.near_b) + _log(window)
-    lost = (o - o[final] - parts.o[final]).astype(jnp.float64)
+    near = c * (gained + p - share) + _log(parts.near_b) + _log(window)
     far = _log(parts.far_b) + _log(before[final]) - c * lost
-    inside = jnp.minimum(_log(parts.within), groups.inner[node] + c * jnp.minimum(parts.p - share, 0.0))
+    inside = jnp.minimum(_log(parts.within), groups.inner[node] + c * jnp.minimum(p - share, 0.0))
     none = -jnp.inf
     logs = jnp.stack([jnp.where(is_near, near, none), jnp.where(is_far, far, none), inside])
     same = groups.same[node] - c * share
     top = jnp.maximum(jnp.max(logs), same)
     top = jnp.where(top > none, top, 0.0)
     total = unit_sum(jnp.exp(logs - top)) + jnp.exp(same - top)
-    log = jnp.where(total > 0, top + jnp.log(total), none)
+    some = total > 0
+    log = jnp.where(some, top + jnp.log(jnp.where(some, total, 1.0)), none)
     return jnp.logaddexp(log, groups.every[node] + score.log_least)
 
 

@@ -1,9 +1,10 @@
 """Draws two lines with density proportional to mu times the sum over (a, b), exactly, for any database.
 
 A step draws boxes by their bounds and a uniform point in each, and accepts a point with probability weight / bound. The
-first accepted point of a step has the right law, whatever the boxes are. In the same pass over the rows the heaviest
-boxes are halved, for the next step. When the table of boxes is full, steps go on with the boxes that it has: the loop
-ends only with an acceptance. The number of steps depends on the data: the privacy guarantee does not cover the time of
+first accepted point of a step has the right law, whatever the boxes are. A point has a bound of its own, which is
+seldom as large as the coin asks for: its weight is computed only then. In the same step heavy boxes are split, for the
+next one. When the table of boxes is full, steps go on with the boxes that it has: the loop ends only with an
+acceptance. The number of steps depends on the data: the privacy guarantee does not cover the time of
 a draw.
 
 Another family of a known weight may have a part of the measure: its place among the boxes is one that always accepts.
@@ -38,7 +39,6 @@ class Sizes:
 
     boxes: int = 2**15
     batch: int = 16
-    tries: int = 32
     depth: int = 4
 
     def __post_init__(self):
@@ -143,13 +143,13 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
     def attempt(given: tuple[Instance, Array], state: _State) -> _State:
         instance, log_other = given
         key, of_box, of_point, of_coin = jax.random.split(state.key, 4)
-        table, count, many = state.table, sizes.tries, sizes.batch
+        table, count = state.table, sizes.batch
         law = Categorical(jnp.concatenate([table.log_weight, log_other[None]]))
         place = jax.vmap(law.sample)(jax.random.split(of_box, count))
         other = place == sizes.boxes
         box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound))
         points = box.draw(of_point)
-        heavy = table.heavy(many)
+        heavy = table.heavy(count)
         wholes = jax.tree.map(lambda part: part[heavy], table.boxes)
         split = jax.lax.map(lambda one: splits(grid, instance, one), wholes)
         quarters, exists = jax.vmap(Boxes.quarters)(wholes, *split)
@@ -157,7 +157,7 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
             lambda one, four: jnp.concatenate([one, four.reshape(-1, *four.shape[2:])]), points, quarters
         )
         alone = np.arange(count)[:, None].repeat(2, 1)
-        shared = (count + 4 * np.arange(many)[:, None, None] + SHARED).reshape(-1, 2)
+        shared = (count + 4 * np.arange(count)[:, None, None] + SHARED).reshape(-1, 2)
         made = bounds(grid, instance, every, np.concatenate([alone, shared]))
         coin = logs + jnp.log(random.uniform(of_coin, (count,), jnp.float64))
         may = other | ((place >= 0) & (coin <= made[:count]))
@@ -177,9 +177,7 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
     return end.drawn
 
 
-def _first(
-    grid: Grid, instance: Instance, points: Boxes, coin: Array, other: Array, may: Array
-) -> tuple[Array, Array]:
+def _first(grid: Grid, instance: Instance, points: Boxes, coin: Array, other: Array, may: Array) -> tuple[Array, Array]:
     """The first of the points that ``may`` be accepted which is, ``int32[]``, and whether there is one.
 
     coin: ``float64[b]``, at most the log-weight of a point that is. Few have a bound of this size: only for these the
@@ -191,7 +189,7 @@ def _first(
         first = jax.lax.argmax(may, 0, jnp.int32)
         weight = evaluate(grid, instance, jax.tree.map(lambda part: part[first], points))[0]
         accepted = may[first] & (other[first] | (coin[first] <= weight))
-        return may & (jnp.arange(may.shape[0]) != first), first, accepted
+        return may & (jnp.arange(may.shape[0], dtype=jnp.int32) != first), first, accepted
 
     state = may, jnp.int32(0), jnp.bool_(False)
     _, first, accepted = jax.lax.while_loop(lambda state: jnp.any(state[0]) & ~state[2], turn, state)

@@ -33,17 +33,16 @@ def split_of(trapezoid: Trapezoids, lines: Crossed, unsure: Array) -> Split:
 
 
 def some_of(rows: Array) -> tuple[tuple[Array, Array], Array]:
-    """Some of the ``rows``, ``bool[g, M]``: ``int32[64]`` for each axis, and whether they are among these, ``bool[64]``.
-
-    All if there are at most 64.
-    """
+    """Up to 64 of the ``rows``, ``bool[g, M]``: ``int32[64]`` for each axis, and which places are used, ``bool[64]``."""
     each = jnp.sum(rows, axis=0, dtype=jnp.int32)
     reached = jnp.cumsum(each, dtype=jnp.int32)
     total, place = reached[-1], jnp.arange(_SOME, dtype=jnp.int32)
-    rank = jnp.where(total > _SOME, (place.astype(jnp.int64) * total // _SOME).astype(jnp.int32), place)
+    rank = jnp.where(
+        total > _SOME, (place.astype(jnp.int64) * total.astype(jnp.int64) // _SOME).astype(jnp.int32), place
+    )
     group = jnp.minimum(jnp.searchsorted(reached, rank, side="right"), each.shape[0] - 1).astype(jnp.int32)
     among = jnp.cumsum(rows[:, group], axis=0, dtype=jnp.int32)
-    row = jnp.sum(among <= rank - (reached - each)[group], axis=0, dtype=jnp.int32)
+    row = jnp.sum(among <= (rank - (reached - each)[group])[None], axis=0, dtype=jnp.int32)
     return (jnp.minimum(row, rows.shape[0] - 1), group), place < total
 
 
