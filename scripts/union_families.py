@@ -109,7 +109,8 @@ def runs(
     plan = by.plan(Privacy(epsilon, 1e-6), ACCURACY, n)
     for trial in range(trials):
         rows, test = (law(many, np.random.default_rng([seed, trial, many])) for many in (n, TEST))
-        sample, x = Sample(encoded(rows[:2], d), rows[2][:, None], np.ones(n, bool)), encoded(test[:2], d)
+        points, x = (encoded(part[:2], d).astype(np.uint32) for part in (rows, test))
+        sample = Sample(points, rows[2][:, None], np.ones(n, bool))
         given = jax.random.key(trial), sample, plan
         name = by, n, jax.tree.structure(plan)
         if name not in PROGRAMS:

@@ -28,8 +28,8 @@ _ROWS = 110.0
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
-at d = 1023 pieces that help have a weight of exp(-35) or more. A piece without rows has exp(-coefficient share), and with
-nats near this exponent a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
+at d = 1023 pieces that help have a weight of exp(-35) or more. A piece without rows has exp(-coefficient share), and
+with nats near this exponent a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 

@@ -178,19 +178,18 @@ def splits(grid: Grid, instance: Instance, box: Boxes) -> tuple[Split, Array]:
     If there are no such rows, the line with more slopes.
     """
     groups, node = instance.groups, instance.nodes.at(box.node)
-    lines = [_line(box, line) for line in range(2)]
-    made = [sides(grid, groups.points, lines[i], box.kind[i], jnp.int32(i)) for i in range(2)]
+    both = box.lines, box.kind
+    made = jax.vmap(lambda *line: sides(grid, groups.points, *line))(*both, jnp.arange(2, dtype=jnp.int32))
     x = groups.points[0]
-    may = (node.first <= x) & (x <= node.last) & ~(made[0].outside | made[1].outside) & (groups.target | groups.other)
-    unsure = [may & ~side.inside for side in made]
-    found = []
-    for i in range(2):
-        (row, group), among = some_of(unsure[i])
-        rows = crossed(grid, groups.points[:, row, group], lines[i], box.kind[i])
-        found.append(split_of(lines[i], rows, among))
-    split = jax.tree.map(lambda one, two: jnp.stack([one, two]), *found)
-    many = jnp.stack([jnp.sum(part, dtype=jnp.int32) for part in unsure])
-    width = [(line.high - line.low) for line in lines]
+    may = (node.first <= x) & (x <= node.last) & ~jnp.any(made.outside, axis=0) & (groups.target | groups.other)
+    unsure = may[None] & ~made.inside
+
+    def one(line: Trapezoids, kind: Array, unsure: Array) -> Split:
+        (row, group), among = some_of(unsure)
+        return split_of(line, crossed(grid, groups.points[:, row, group], line, kind), among)
+
+    split = jax.vmap(one)(*both, unsure)
+    many, width = jnp.sum(unsure, axis=(1, 2), dtype=jnp.int32), box.lines.high - box.lines.low
     wider = jnp.arange(2, dtype=jnp.int32) == (width[0] < width[1]).astype(jnp.int32)
     wanted = jnp.where(jnp.any(many > 0), _FEWER * many >= jnp.max(many), wider)
     return split, wanted & split.possible

@@ -33,7 +33,7 @@ def split_of(trapezoid: Trapezoids, lines: Crossed, unsure: Array) -> Split:
 
 
 def some_of(rows: Array) -> tuple[tuple[Array, Array], Array]:
-    """Up to 64 of the ``rows``, ``bool[g, M]``: ``int32[64]`` for each axis, and which places are used, ``bool[64]``."""
+    """Up to 64 of the ``rows``, ``bool[g, M]``: ``int32[64]`` for each axis, and which places count, ``bool[64]``."""
     each = jnp.sum(rows, axis=0, dtype=jnp.int32)
     reached = jnp.cumsum(each, dtype=jnp.int32)
     total, place = reached[-1], jnp.arange(_SOME, dtype=jnp.int32)
