@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-GROUP, BLOCK = 16, 32
+GROUP, BLOCK = 16, 8
 """Rows of a group, and groups of a block; rows are padded to a multiple of their product."""
 _BEYOND = (1 << 64) - 1
 
