@@ -36,7 +36,7 @@ TOPICS = {
         "set-cover",
         "boundary",
         "slab-wedges",
-        "union-families",
+        "union-edges",
         "dp-sgd",
     ],
     "Finite classes and generic learners": [
