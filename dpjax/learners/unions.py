@@ -56,7 +56,7 @@ class UnionLearner(CoveringPlane):
     **The default family has no sample size.** Its lines are finitely many, so an edge of a target is off by up to one
     strip and one direction: where all rows lie next to the edge, half of them may be wrong however many there are. With
     `mechanisms.cover.SlabWedges` as ``family`` the theorem of the paper holds for every distribution; a selection takes
-    30 times as long or more. Plans then have a floor of the score, which bounds the expected time for every sample.
+    ten times as long or more. Plans then have a floor of the score, which bounds the expected time for every sample.
 
     Args:
       rounds, noisy: see `Covering`.
