@@ -36,6 +36,7 @@ TOPICS = {
         "set-cover",
         "boundary",
         "slab-wedges",
+        "union-edges",
         "dp-sgd",
     ],
     "Finite classes and generic learners": [

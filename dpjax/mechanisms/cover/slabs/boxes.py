@@ -7,7 +7,7 @@ vertical has one place, and a box of two lines has one of nine kinds.
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,15 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core.integers import clip, constant, integers, where, widened
+from dpjax.core.integers import clip, constant, integers, widened
 from dpjax.mechanisms.cover.lines.envelope import slackened
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic
 from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.cover.slabs.groups import MOST, Groups, Parts, log_bound
 from dpjax.mechanisms.cover.slabs.nodes import Nodes, Widths
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import Sums, sums
-from dpjax.mechanisms.cover.slabs.splits import split_of
+from dpjax.mechanisms.cover.slabs.splits import some_of, split_of
 from dpjax.mechanisms.cover.slabs.trapezoids import Crossed, Split, Trapezoids
 
 CHARTS = np.array([0, 1, 1], np.int32)
@@ -31,6 +32,12 @@ LOWEST, HIGHEST = np.array([-1, 0, -1]), np.array([1, 1, 0])
 ABOVE = np.array([[True, False, True], [False, True, False]])
 """Whether a lower line, and an upper line, of each kind keeps the values from t on."""
 MEASURE: Any = Kinematic(margin=0.0)
+_LOWER, _UPPER = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+"""Which half of each line a quarter of a box has."""
+SHARED = np.array([[0, 0], [0, 1], [2, 0], [2, 1]])
+"""Which quarter has each of its lines first."""
+_FEWER = 2
+"""A line is not split if the other one leaves more than so many times as many rows undecided."""
 
 
 @register_dataclass
@@ -55,18 +62,22 @@ class Boxes:
         node = jnp.repeat(jnp.arange(nodes.exists.shape[0], dtype=jnp.int32), 9)
         return Boxes(node, jnp.asarray(kinds), Trapezoids.rectangles(low, high, integers(ends, grid.words)))
 
-    def halves(self, line: Array, split: Split) -> tuple["Boxes", "Boxes"]:
-        """The parts of a box on either side of a split of one line, ``int32[]``."""
-        here = jnp.arange(2, dtype=jnp.int32) == line
-        whole = jax.tree.map(lambda part: part[line], self.lines)
+    def quarters(self, split: Split, use: Array) -> tuple["Boxes", Array]:
+        """The parts of a box on either side of a split of each line, ``Boxes[4]``, and which there are, ``bool[4]``.
 
-        def put(new: Any, old: Any) -> Any:
-            return jax.tree.map(
-                lambda one, all_: jnp.where(here.reshape(2, *[1] * (all_.ndim - 1)), one[None], all_), new, old
-            )
+        split: ``[2]``. use: ``bool[2]``, whether to split the lower and the upper line; it has to be possible. There is
+        always the first part.
+        """
+        before, after = jax.vmap(Trapezoids.halves)(self.lines, split)
 
-        one, two = (replace(self, lines=put(half, self.lines)) for half in whole.halves(split))
-        return one, two
+        def four(one: Array, two: Array, whole: Array) -> Array:
+            one = jnp.where(use.reshape(2, *[1] * (one.ndim - 1)), one, whole)
+            both = jnp.stack([one, two])
+            return jnp.stack([both[_LOWER, 0], both[_UPPER, 1]], axis=1)
+
+        lines = jax.tree.map(four, before, after, self.lines)
+        exists = (use[0] | (_LOWER == 0)) & (use[1] | (_UPPER == 0))
+        return Boxes(jnp.tile(self.node, 4), jnp.tile(self.kind, (4, 1)), lines), exists
 
     def draw(self, key: Array) -> "Boxes":
         """A uniform point of each box."""
@@ -80,96 +91,108 @@ class Boxes:
 @register_dataclass
 @dataclass(frozen=True)
 class Instance:
-    """What the weights of boxes depend on: rows, nodes with their widths ``[k, m]``, and a `pairs.reachable` score."""
+    """What the weights of boxes depend on: rows, the same in groups, nodes, and a `pairs.reachable` score."""
 
     rows: Ordered
+    groups: Groups
     nodes: Nodes
-    widths: Widths
     score: Score
 
     @property
     def rounding(self) -> Array:
-        """More than the rounding errors of two `pairs.sums`, ``float64[]``, see there."""
+        """More than the rounding errors of a `pairs.sums` and a `groups.log_bound`, ``float64[]``, see there."""
         return 2.0**-48 * (self.rows.real.astype(jnp.float64) + 1.0) ** 2
 
     @staticmethod
     def of(rows: Ordered, nodes: Nodes, score: Score) -> "Instance":
-        """With the widths of all nodes."""
-        return Instance(rows, nodes, jax.lax.map(lambda node: Widths.of(rows, node), nodes), score)
+        """With the groups of all nodes."""
+        return Instance(rows, Groups.of(rows, nodes), nodes, score)
 
 
-@dataclass(frozen=True)
-class _Sides:
-    """One line of a box against all rows: which it surely keeps or does not, by the lines of the rows."""
+class Sides(NamedTuple):
+    """Lines of boxes against rows: which rows they surely keep, and which they surely do not, ``bool[...]``."""
 
     inside: Array
     outside: Array
-    rows: Crossed
 
 
-def _sides(grid: Grid, instance: Instance, box: Boxes, line: int) -> _Sides:
-    chart, above = jnp.asarray(CHARTS)[box.kind[line]], jnp.asarray(ABOVE[line])[box.kind[line]]
-    base = widened(instance.rows.points[1 - chart], grid.words) << grid.bits
-    rows = Crossed.of(_line(box, line), base + 1, instance.rows.points[chart])
-    return _Sides(jnp.where(above, rows.over, rows.under), jnp.where(above, rows.under, rows.over), rows)
+def crossed(grid: Grid, points: Array, line: Trapezoids, kind: Array) -> Crossed:
+    """One line of a box and the lines of rows, ``uint64[2, ...]``."""
+    chart = jnp.asarray(CHARTS)[kind]
+    base = widened(points[1 - chart], grid.words) << grid.bits
+    return Crossed.of(line, base + 1, points[chart])
+
+
+def sides(grid: Grid, points: Array, line: Trapezoids, kind: Array, place: Array) -> Sides:
+    """One line against rows, ``uint64[2, ...]``; place: ``int32[]``, 0 for a lower line and 1 for an upper one."""
+    above, rows = jnp.asarray(ABOVE)[place, kind], crossed(grid, points, line, kind)
+    over, under = rows.over, rows.under
+    return Sides(jnp.where(above, over, under), jnp.where(above, under, over))
 
 
 def _line(box: Boxes, line: int) -> Trapezoids:
     return jax.tree.map(lambda part: part[line], box.lines)
 
 
-def _between(grid: Grid, instance: Instance, box: Boxes) -> tuple[list[_Sides], Array]:
-    """Both lines of a box, and the rows that are in some of its wedges, ``bool[m]``."""
-    node = instance.nodes.at(box.node)
-    lower, upper = (_sides(grid, instance, box, line) for line in range(2))
-    x = instance.rows.points[0]
-    return [lower, upper], (node.first <= x) & (x <= node.last) & ~(lower.outside | upper.outside)
-
-
 def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Sums]:
-    """The log of density times the sum over (a, b), ``float64[]``, in O(n) steps: exact for a box of one point.
-
-    For others it is at least that of each point, but for rounding: it counts the targets that may be in a wedge, and
-    the others that surely are, as far as the lines decide.
-    """
-    return _weighed(grid, instance, box, *_counted(grid, instance, box))
-
-
-def evaluate_all(grid: Grid, instance: Instance, boxes: Boxes) -> Array:
-    """The logs of `evaluate` for several boxes, ``float64[b]``.
-
-    Rows are compared with lines in a loop of its own: under one vmap XLA does it again for each use of the result.
-    """
-    counted = jax.lax.map(lambda box: _counted(grid, instance, box), boxes)
-    return jax.vmap(lambda box, *rows: _weighed(grid, instance, box, *rows)[0])(boxes, *counted)
-
-
-def _counted(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Array]:
-    """The targets between both lines for some point of a box, and the others that are so for each, ``bool[m]``."""
-    sides, may = _between(grid, instance, box)
-    rows, surely = instance.rows, sides[0].inside & sides[1].inside
-    return may & rows.target, may & surely & rows.other
-
-
-def _weighed(grid: Grid, instance: Instance, box: Boxes, target: Array, other: Array) -> tuple[Array, Sums]:
-    widths = jax.tree.map(lambda part: part[box.node], instance.widths)
-    made = sums(widths, target, other, instance.score)
+    """The log of density times the sum over (a, b), ``float64[]``, of a box of one point, in O(n) steps: exact."""
+    rows, node = instance.rows, instance.nodes.at(box.node)
+    lower, upper = (sides(grid, rows.points, _line(box, i), box.kind[i], jnp.int32(i)) for i in range(2))
+    between = lower.inside & upper.inside
+    made = sums(Widths.of(rows, node), between & rows.target, between & rows.other, instance.score)
     return made.log_total(instance.score.coefficient) + log_peak(grid, box), made
 
 
-def split_line(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Split]:
-    """Which line of a box to split, ``int32[]``, and where: the one that leaves more rows undecided.
+def bounds(grid: Grid, instance: Instance, boxes: Boxes, lines: np.ndarray | None = None) -> Array:
+    """Above the log of density times the sum over (a, b) of all points of boxes, ``float64[b]``, in O(n) steps each.
 
-    If there are none, the one with more slopes.
+    They count the targets that may be in a wedge, and the others that surely are, as far as the lines decide.
+
+    lines: ``int[b, 2]``, which box has each of the two lines of a box first, if boxes share lines: these are compared
+      with the rows once.
     """
-    sides, may = _between(grid, instance, box)
-    may = may & (instance.rows.target | instance.rows.other)
-    lines, unsure = [_line(box, line) for line in range(2)], [may & ~side.inside for side in sides]
-    lower, upper = (split_of(lines[i], sides[i].rows, unsure[i]) for i in range(2))
-    of_lower, of_upper = (jnp.sum(part, dtype=jnp.int64) for part in unsure)
-    wider = lines[0].high - lines[0].low < lines[1].high - lines[1].low
-    more = (of_upper > of_lower) | ((of_upper == of_lower) & wider)
-    return more.astype(jnp.int32), where(more, upper, lower)
+    count = boxes.node.shape[0]
+    lines = np.stack([np.arange(count)] * 2, axis=1) if lines is None else lines
+    first, back = np.unique(lines + np.array([0, count]), return_inverse=True)
+    place, own = jnp.asarray(first // count, jnp.int32), first % count
+    flat = jax.tree.map(lambda part: part[own, first // count], (boxes.lines, boxes.kind))
+    groups = instance.groups
+    # a loop of its own: in one program with the sums XLA compares rows and lines again for each use of the result
+    made = jax.lax.map(lambda one: sides(grid, groups.points, *one), (*flat, place))
+    lower, upper = (jax.tree.map(lambda part, at=at: part[at], made) for at in back.reshape(-1, 2).T)
+    target = groups.target[None] & ~(lower.outside | upper.outside)
+    other = groups.other[None] & lower.inside & upper.inside
+    fewer = jnp.exp(-jnp.minimum(instance.score.coefficient, MOST))
+
+    def one(box: Boxes, target: Array, other: Array) -> Array:
+        parts = Parts.of(groups.a[box.node], groups.b[box.node], target, other, fewer)
+        return log_bound(groups, box.node, parts, instance.score) + log_peak(grid, box)
+
+    return upper_bound(instance, jax.vmap(one)(boxes, target, other))
+
+
+def splits(grid: Grid, instance: Instance, box: Boxes) -> tuple[Split, Array]:
+    """Where to split both lines of a box, ``[2]``, and which of them to split, ``bool[2]``: those that leave rows
+    undecided, without one that leaves far fewer than the other one.
+
+    If there are no such rows, the line with more slopes.
+    """
+    groups, node = instance.groups, instance.nodes.at(box.node)
+    both = box.lines, box.kind
+    made = jax.vmap(lambda *line: sides(grid, groups.points, *line))(*both, jnp.arange(2, dtype=jnp.int32))
+    x = groups.points[0]
+    may = (node.first <= x) & (x <= node.last) & ~jnp.any(made.outside, axis=0) & (groups.target | groups.other)
+    unsure = may[None] & ~made.inside
+
+    def one(line: Trapezoids, kind: Array, unsure: Array) -> Split:
+        (row, group), among = some_of(unsure)
+        return split_of(line, crossed(grid, groups.points[:, row, group], line, kind), among)
+
+    split = jax.vmap(one)(*both, unsure)
+    many, width = jnp.sum(unsure, axis=(1, 2), dtype=jnp.int32), box.lines.high - box.lines.low
+    wider = jnp.arange(2, dtype=jnp.int32) == (width[0] < width[1]).astype(jnp.int32)
+    wanted = jnp.where(jnp.any(many > 0), _FEWER * many >= jnp.max(many), wider)
+    return split, wanted & split.possible
 
 
 def root_logs(grid: Grid, instance: Instance, roots: Boxes) -> Array:

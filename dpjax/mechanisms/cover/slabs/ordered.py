@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-BLOCK = 32
-"""Rows are padded to a multiple of this number."""
+GROUP, BLOCK = 16, 8
+"""Rows of a group, and groups of a block; rows are padded to a multiple of their product."""
 _BEYOND = (1 << 64) - 1
 
 
@@ -30,7 +30,7 @@ class Ordered:
     def of(points: Array, target: Array, other: Array) -> "Ordered":
         """From ``uint64[n, 2]`` and disjoint ``bool[n]``."""
         count = target.shape[0]
-        spare = BLOCK - count % BLOCK
+        spare = GROUP * BLOCK - count % (GROUP * BLOCK)
         code = jnp.pad(target.astype(jnp.int32) + 2 * other.astype(jnp.int32), (0, spare))
         real = code > 0
         x, y = (jnp.pad(column, (0, spare)) for column in points.T)

@@ -1,19 +1,21 @@
 """Draws two lines with density proportional to mu times the sum over (a, b), exactly, for any database.
 
 A step draws boxes by their bounds and a uniform point in each, and accepts a point with probability weight / bound. The
-first accepted point of a step has the right law, whatever the boxes are. In the same pass over the rows the heaviest
-boxes are halved, for the next step. When the table of boxes is full, steps go on with the boxes that it has: the loop
-ends only with an acceptance. The number of steps depends on the data: the privacy guarantee does not cover the time of
+first accepted point of a step has the right law, whatever the boxes are. A point has a bound of its own, which is
+seldom as large as the coin asks for: its weight is computed only then. In the same step heavy boxes are split, for the
+next one. When the table of boxes is full, steps go on with the boxes that it has: the loop ends only with an
+acceptance. The number of steps depends on the data: the privacy guarantee does not cover the time of
 a draw.
 
 Another family of a known weight may have a part of the measure: its place among the boxes is one that always accepts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
@@ -21,9 +23,8 @@ from dpjax.core import checks, random
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
-from dpjax.mechanisms.cover.slabs.boxes import Boxes, Instance, evaluate_all, root_logs, split_line, upper_bound
+from dpjax.mechanisms.cover.slabs.boxes import SHARED, Boxes, Instance, bounds, evaluate, root_logs, splits
 from dpjax.mechanisms.cover.slabs.splits import largest
-from dpjax.mechanisms.cover.slabs.trapezoids import Split
 
 _KINDS = 9
 
@@ -36,7 +37,7 @@ class Sizes:
     tree of nodes, see `Nodes`.
     """
 
-    boxes: int = 2**17
+    boxes: int = 2**15
     batch: int = 16
     depth: int = 4
 
@@ -53,84 +54,67 @@ class Sizes:
 
 @register_dataclass
 @dataclass(frozen=True)
-class Bound:
-    """log: ``float64[...]``, above the log of density times the sum over (a, b) of all points of a box.
-
-    line: ``int32[...]``, 0 to split the lower line of the box, 1 for the upper line, at ``split``.
-    """
-
-    log: Array
-    line: Array
-    split: Split
-
-
-@register_dataclass
-@dataclass(frozen=True)
 class Table:
-    """Boxes ``[K]``, their bounds, and log-weights with their numbers of points; the first ``used`` entries are real.
+    """Boxes ``[K]`` with bounds and log-weights; the first ``used`` entries are real.
 
-    bound: its log is that of one point of the box. log_weight: ``float64[K]``, -inf for entries that are not real.
+    bound: ``float64[K]``, above the log of density times the sum over (a, b) of all points. log_weight: ``float64[K]``,
+    with the number of points, -inf for entries that are not real. whole: ``bool[K]``, whether a box cannot be split.
     """
 
     boxes: Boxes
-    bound: Bound
+    bound: Array
     log_weight: Array
+    whole: Array
     used: Array
 
     @staticmethod
     def of(grid: Grid, instance: Instance, size: int) -> "Table":
-        """The boxes of all lines for each node; a slope of each is halved first."""
+        """The boxes of all lines for each node."""
         roots = Boxes.roots(grid, instance.nodes)
         count = roots.node.shape[0]
-        lower = jax.tree.map(lambda part: part[:, 0], roots.lines)
-        bounds = Bound(root_logs(grid, instance, roots), jnp.zeros(count, jnp.int32), Split.halving(lower))
+        bound = root_logs(grid, instance, roots)
 
         def padded(part: Array) -> Array:
             return jnp.pad(part, [(0, size - count), *[(0, 0)] * (part.ndim - 1)])
 
-        log_weight = jnp.concatenate([bounds.log + roots.log_points(), jnp.full(size - count, -jnp.inf)])
-        roots, bounds = jax.tree.map(padded, (roots, bounds))
-        return Table(roots, bounds, log_weight, jnp.int32(count))
+        log_weight = jnp.concatenate([bound + roots.log_points(), jnp.full(size - count, -jnp.inf)])
+        boxes = jax.tree.map(padded, roots)
+        return Table(boxes, padded(bound), log_weight, jnp.zeros(size, bool), jnp.int32(count))
 
-    def halves(self, batch: int) -> "Halves":
-        """Those of ``batch`` heavy boxes that have more than one point, as far as there is room.
+    def heavy(self, batch: int) -> Array:
+        """``batch`` heavy boxes that may be split, ``int32``.
 
-        The places of the table are dealt to ``batch`` groups, and the heaviest box of each is halved: that takes far
+        The places of the table are dealt to ``batch`` groups, of which each gives its heaviest one: that takes far
         less time than to sort all boxes.
         """
-        weights = jnp.where(self.bound.split.possible, self.log_weight, -jnp.inf)
+        weights = jnp.where(self.whole, -jnp.inf, self.log_weight)
         weights = jnp.pad(weights, (0, -weights.shape[0] % batch), constant_values=-jnp.inf).reshape(-1, batch)
-        place = largest(weights) * batch + jnp.arange(batch, dtype=jnp.int32)
-        box, had, log_weight = jax.tree.map(lambda part: part[place], (self.boxes, self.bound, self.log_weight))
-        can = had.split.possible & (log_weight > -jnp.inf)
-        spot = self.used + jnp.cumsum(can.astype(jnp.int32)) - 1
-        full = self.log_weight.shape[0]
-        can = can & (spot < full)
-        parts = jax.vmap(Boxes.halves)(box, had.line, had.split)
-        parts = jax.tree.map(lambda low, high: jnp.concatenate([low, high]), *parts)
-        where = jnp.concatenate([jnp.where(can, place, full), jnp.where(can, spot, full)])
-        return Halves(parts, jnp.tile(had.log, 2), where, jnp.sum(can, dtype=jnp.int32))
+        return largest(weights) * batch + jnp.arange(batch, dtype=jnp.int32)
 
-    def split(self, halves: "Halves", made: Bound) -> "Table":
-        """The table with halves in place of their boxes; ``made``: their bounds, which those of the boxes limit."""
-        made = replace(made, log=jnp.minimum(made.log, halves.log))
+    def split(self, place: Array, quarters: Boxes, exists: Array, made: Array) -> "Table":
+        """The table with ``Boxes[b, 4]`` in place of the boxes ``int32[b]``, as far as there is room.
+
+        exists: ``bool[b, 4]``. made: ``float64[b, 4]``, their bounds, which those of the boxes limit.
+        """
+        size = self.log_weight.shape[0]
+        real = ~self.whole[place] & (self.log_weight[place] > -jnp.inf)
+        several = exists[:, 1] | exists[:, 2]
+        more = jnp.where(real, jnp.sum(exists, axis=1, dtype=jnp.int32) - 1, 0)
+        end = self.used + jnp.cumsum(more, dtype=jnp.int32)
+        can = real & several & (end <= size)
+        spot = (end - more - 1)[:, None] + jnp.cumsum(exists, axis=1, dtype=jnp.int32)
+        spot = jnp.concatenate([place[:, None], spot[:, 1:]], axis=1)
+        where = jnp.where(can[:, None] & exists, spot, size).reshape(-1)
+        log = jnp.minimum(made, self.bound[place][:, None])
 
         def put(column: Array, new: Array) -> Array:
-            return column.at[halves.where].set(new, mode="drop")
+            return column.at[where].set(new.reshape(-1, *new.shape[2:]), mode="drop")
 
         old = self.boxes, self.bound, self.log_weight
-        new = halves.boxes, made, made.log + halves.boxes.log_points()
-        boxes, bound, log_weight = jax.tree.map(put, old, new)
-        return Table(boxes, bound, log_weight, self.used + halves.more)
-
-
-class Halves(NamedTuple):
-    """Halves of some boxes of a table, the bounds of these, the places of the halves, and how many are new."""
-
-    boxes: Boxes
-    log: Array
-    where: Array
-    more: Array
+        boxes, bound, log_weight = jax.tree.map(put, old, (quarters, log, log + quarters.log_points()))
+        whole = self.whole.at[jnp.where(several, size, place)].set(True, mode="drop")
+        used = self.used + jnp.sum(jnp.where(can, more, 0), dtype=jnp.int32)
+        return Table(boxes, bound, log_weight, whole, used)
 
 
 class Drawn(NamedTuple):
@@ -163,19 +147,25 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
         law = Categorical(jnp.concatenate([table.log_weight, log_other[None]]))
         place = jax.vmap(law.sample)(jax.random.split(of_box, count))
         other = place == sizes.boxes
-        box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound.log))
+        box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound))
         points = box.draw(of_point)
-        halves = table.halves(count)
-        both = jax.tree.map(lambda one, two: jnp.concatenate([one, two]), points, halves.boxes)
-        made = evaluate_all(grid, instance, both)
-        splits = jax.vmap(lambda box: split_line(grid, instance, box))(halves.boxes)
-        coin = jnp.log(random.uniform(of_coin, (count,), jnp.float64))
-        accepted = other | ((place >= 0) & (coin <= made[:count] - logs))
-        first = jax.lax.argmax(accepted, 0, jnp.int32)
-        table = table.split(halves, Bound(upper_bound(instance, made[count:]), *splits))
+        heavy = table.heavy(count)
+        wholes = jax.tree.map(lambda part: part[heavy], table.boxes)
+        split = jax.lax.map(lambda one: splits(grid, instance, one), wholes)
+        quarters, exists = jax.vmap(Boxes.quarters)(wholes, *split)
+        every = jax.tree.map(
+            lambda one, four: jnp.concatenate([one, four.reshape(-1, *four.shape[2:])]), points, quarters
+        )
+        alone = np.arange(count)[:, None].repeat(2, 1)
+        shared = (count + 4 * np.arange(count)[:, None, None] + SHARED).reshape(-1, 2)
+        made = bounds(grid, instance, every, np.concatenate([alone, shared]))
+        coin = logs + jnp.log(random.uniform(of_coin, (count,), jnp.float64))
+        may = other | ((place >= 0) & (coin <= made[:count]))
+        first, accepted = _first(grid, instance, points, coin, other, may)
         point = jax.tree.map(lambda part: part[first], points)
-        drawn = Drawn(point, other[first], state.drawn.steps + 1, state.table.used)
-        return _State(key, table, drawn, jnp.any(accepted))
+        drawn = Drawn(point, other[first], state.drawn.steps + 1, table.used)
+        table = table.split(heavy, quarters, exists, made[count:].reshape(-1, 4))
+        return _State(key, table, drawn, accepted)
 
     def improve(given: tuple[Instance, Array], state: _State) -> _State:
         return state
@@ -185,3 +175,22 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
     start = _State(key, table, Drawn(first_box, jnp.bool_(False), jnp.int32(0), table.used), jnp.bool_(False))
     end: Any = retry(attempt, improve, lambda state: state.done, (instance, log_other), start)
     return end.drawn
+
+
+def _first(grid: Grid, instance: Instance, points: Boxes, coin: Array, other: Array, may: Array) -> tuple[Array, Array]:
+    """The first of the points that ``may`` be accepted which is, ``int32[]``, and whether there is one.
+
+    coin: ``float64[b]``, at most the log-weight of a point that is. Few have a bound of this size: only for these the
+    exact weight is computed, one after the other.
+    """
+
+    def turn(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        may, _, _ = state
+        first = jax.lax.argmax(may, 0, jnp.int32)
+        weight = evaluate(grid, instance, jax.tree.map(lambda part: part[first], points))[0]
+        accepted = may[first] & (other[first] | (coin[first] <= weight))
+        return may & (jnp.arange(may.shape[0], dtype=jnp.int32) != first), first, accepted
+
+    state = may, jnp.int32(0), jnp.bool_(False)
+    _, first, accepted = jax.lax.while_loop(lambda state: jnp.any(state[0]) & ~state[2], turn, state)
+    return first, accepted

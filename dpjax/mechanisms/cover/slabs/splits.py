@@ -9,7 +9,7 @@ from jax import Array
 from dpjax.core.integers import where, words_of
 from dpjax.mechanisms.cover.slabs.trapezoids import Crossed, Split, Trapezoids
 
-_DIGITS = 53
+_DIGITS, _SOME = 53, 64
 Ends = list[Array]
 """``float64[m]`` at the first and at the last slope of a trapezoid."""
 
@@ -30,6 +30,20 @@ def split_of(trapezoid: Trapezoids, lines: Crossed, unsure: Array) -> Split:
     met = where(met < trapezoid.high, met, trapezoid.high - 1)
     base = jax.tree.map(lambda column: column[row], lines.base)
     return Split(along, where(along, base, met), lines.slope[row], along | (width > 1))
+
+
+def some_of(rows: Array) -> tuple[tuple[Array, Array], Array]:
+    """Up to 64 of the ``rows``, ``bool[g, M]``: ``int32[64]`` for each axis, and which places count, ``bool[64]``."""
+    each = jnp.sum(rows, axis=0, dtype=jnp.int32)
+    reached = jnp.cumsum(each, dtype=jnp.int32)
+    total, place = reached[-1], jnp.arange(_SOME, dtype=jnp.int32)
+    rank = jnp.where(
+        total > _SOME, (place.astype(jnp.int64) * total.astype(jnp.int64) // _SOME).astype(jnp.int32), place
+    )
+    group = jnp.minimum(jnp.searchsorted(reached, rank, side="right"), each.shape[0] - 1).astype(jnp.int32)
+    among = jnp.cumsum(rows[:, group], axis=0, dtype=jnp.int32)
+    row = jnp.sum(among <= (rank - (reached - each)[group])[None], axis=0, dtype=jnp.int32)
+    return (jnp.minimum(row, rows.shape[0] - 1), group), place < total
 
 
 def _along(lower: Ends, upper: Ends, through: Array, unsure: Array) -> tuple[Array, Array]:

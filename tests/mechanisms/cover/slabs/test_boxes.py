@@ -12,7 +12,7 @@ import pytest
 from dpjax.core.integers import encoded, integers, on_host
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Instance, evaluate, split_line, upper_bound
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, SHARED, Boxes, Instance, bounds, evaluate, splits
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import reachable
@@ -50,22 +50,24 @@ def start(grid, points, target, other, where):
 
 @partial(jax.jit, static_argnames="grid")
 def values(grid, instance, boxes, key):
-    """Bounds of boxes; points of them, with weights; the halves with them; in how many halves each is,
-    and by how much the log of the number of points changes."""
+    """Bounds of boxes; points of them, with bounds and weights; the quarters with them; in how many quarters each is,
+    and by how much the log of the number of points changes; bounds of all quarters, and of these with shared lines."""
+    count = boxes.node.shape[0]
     inside = boxes.draw(key)
-    bound = upper_bound(instance, jax.vmap(lambda box: evaluate(grid, instance, box)[0])(boxes))
     exact = jax.vmap(lambda box: evaluate(grid, instance, box)[0])(inside)
-    line, split = jax.vmap(lambda box: split_line(grid, instance, box))(boxes)
-    one, two = jax.vmap(Boxes.halves)(boxes, line, split)
-    first, second = contains(one, inside), contains(two, inside)
-
-    def chosen(here, one, two):
-        return jax.tree.map(lambda a, b: jnp.where(here.reshape(-1, *[1] * (a.ndim - 1)), a, b), one, two)
-
-    half = chosen(split.possible, chosen(first, one, two), boxes)
-    change = jnp.logaddexp(one.log_points(), two.log_points()) - boxes.log_points()
-    many = jnp.where(split.possible, first.astype(int) + second.astype(int), 1)
-    return bound, inside, exact, half, many, jnp.where(split.possible, change, 0.0)
+    split, use = jax.vmap(lambda box: splits(grid, instance, box))(boxes)
+    quarters, exists = jax.vmap(Boxes.quarters)(boxes, split, use)
+    here = jax.vmap(lambda four, point: contains(four, jax.tree.map(lambda part: part[None], point)))(quarters, inside)
+    here = here & exists
+    with_it = jax.vmap(lambda four, place: jax.tree.map(lambda part: part[place], four))(quarters, here.argmax(1))
+    logs = jnp.where(exists, quarters.log_points(), -jnp.inf)
+    change = jax.scipy.special.logsumexp(logs, axis=1) - boxes.log_points()
+    flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), quarters)
+    lines = (4 * np.arange(count)[:, None, None] + SHARED).reshape(-1, 2)
+    alone, shared = bounds(grid, instance, flat), bounds(grid, instance, flat, lines)
+    some = jnp.where(exists.reshape(-1), alone, 0.0), jnp.where(exists.reshape(-1), shared, 0.0)
+    of_points = bounds(grid, instance, inside)
+    return bounds(grid, instance, boxes), inside, of_points, exact, with_it, here.sum(1), change, *some
 
 
 def expected(grid, points, role, nodes, node, kind, slopes, t):
@@ -108,10 +110,14 @@ def test_bounds_are_above_exact_weights(d):
         nodes, gained = jax.tree.map(np.asarray, instance.nodes), []
         exists = nodes.exists[np.asarray(boxes.node)]
         for step in range(40):
-            bound, inside, exact, half, halves, change = values(grid, instance, boxes, jax.random.key(step))
-            assert (np.asarray(halves) == 1).all()
-            bound, exact = np.asarray(bound), np.asarray(exact)
-            assert (bound >= exact)[exists].all() and not np.isnan(bound).any() and np.isneginf(bound[~exists]).all()
+            bound, inside, near, exact, part, many, change, alone, shared = values(
+                grid, instance, boxes, jax.random.key(step)
+            )
+            assert (np.asarray(many) == 1).all()
+            bound, near, exact = np.asarray(bound), np.asarray(near), np.asarray(exact)
+            assert (bound >= near - 1e-9)[exists].all() and (near >= exact)[exists].all()
+            assert not np.isnan(bound).any() and np.isneginf(bound[~exists]).all()
+            np.testing.assert_array_equal(alone, shared)
             np.testing.assert_allclose(change, 0, atol=1e-9)  # no point is lost
             slopes, t = (on_host(encoded(part)) for part in (inside.lines.low, inside.lines.base[..., 0]))
             assert (t >= grid.first).all() and (t <= grid.last + 1).all()
@@ -120,7 +126,7 @@ def test_bounds_are_above_exact_weights(d):
                 wanted = expected(grid, points, role, nodes, node, kind, slopes[i], t[i])
                 np.testing.assert_allclose(exact[i], wanted, rtol=1e-9)
             gained.append(np.median((bound - exact)[exists]))
-            boxes = half
+            boxes = part
     assert gained[-1] < 0.5 * gained[0]
 
 
@@ -137,7 +143,7 @@ def test_a_line_through_a_row_has_it_above(more):
             chart, row = int(CHARTS[kinds[i, line]]), points[rng.choice(real)]
             t[i, line] = (int(row[1 - chart]) << grid.bits) - int(slopes[i, line]) * int(row[chart]) + more
         lines = Trapezoids.point(integers(slopes, grid.words), integers(t, grid.words))
-        *_, exact, _, _, _ = values(grid, instance, replace(boxes, lines=lines), jax.random.key(0))
+        exact = values(grid, instance, replace(boxes, lines=lines), jax.random.key(0))[3]
     nodes = jax.tree.map(np.asarray, instance.nodes)
     wanted = [expected(grid, points, role, nodes, 0, kinds[i], slopes[i], t[i]) for i in range(9)]
     np.testing.assert_allclose(exact, wanted, rtol=1e-9)
@@ -157,7 +163,7 @@ def test_padding_changes_no_bit():
             for step in range(6):
                 found = values(grid, instance, boxes, jax.random.key(step))
                 made.append((spare, step, found))
-                boxes = found[3]
+                boxes = found[4]
     first = {step: found for spare, step, found in made if not spare}
     for _, step, found in made:
         jax.tree.map(np.testing.assert_array_equal, first[step], found)

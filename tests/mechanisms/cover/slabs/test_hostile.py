@@ -17,9 +17,9 @@ from dpjax.mechanisms.cover.slabs.selection import select_wedge
 D, ROWS = 1023, 224
 FAMILY = SlabWedges(D)
 STEPS = {
-    **{"horizontal": 110, "vertical": 150, "diagonal": 90, "steep": 120, "random on a line": 130, "rounded": 400},
-    **{"two lines": 750, "few lines": 800, "place": 30, "places": 60},
-    **{"random": 900, "checkerboard": 700, "noisy": 700},
+    **{"horizontal": 210, "vertical": 40, "diagonal": 85, "steep": 65, "random on a line": 55, "rounded": 200},
+    **{"two lines": 600, "few lines": 700, "place": 10, "places": 30},
+    **{"random": 1600, "checkerboard": 750, "noisy": 650},
 }
 """About twice as many as with this key. A step tries 16 points."""
 

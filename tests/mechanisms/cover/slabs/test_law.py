@@ -15,7 +15,7 @@ from dpjax.mechanisms.cover.slabs import boxes, rejection
 from dpjax.mechanisms.cover.triangles.strips import all_hit
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
-BETWEEN = boxes._between
+SIDES = boxes.sides
 spec = importlib.util.spec_from_file_location("enumerated", Path(__file__).with_name("enumerated.py"))
 enumerated = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(enumerated)
@@ -80,10 +80,10 @@ def test_the_law_on_many_instances(stats, run):
         compare(stats, run, seed, 16 * 1024)
 
 
-def without_the_undecided(grid, scene, box):
+def without_the_undecided(grid, points, line, kind, place):
     """Rows that are in a wedge for some lines of a box only do not count."""
-    sides, may = BETWEEN(grid, scene, box)
-    return sides, may & sides[0].inside & sides[1].inside
+    made = SIDES(grid, points, line, kind, place)
+    return made._replace(outside=~made.inside)
 
 
 def without_density(grid, box):
@@ -101,11 +101,7 @@ def with_a_cap(attempt, improve, done, given, state):
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("module", "name", "mistake"),
-    [
-        (boxes, "_between", without_the_undecided),
-        (boxes, "log_peak", without_density),
-        (rejection, "retry", with_a_cap),
-    ],
+    [(boxes, "sides", without_the_undecided), (boxes, "log_peak", without_density), (rejection, "retry", with_a_cap)],
     ids=["bound", "density", "cap"],
 )
 def test_a_mistake_is_seen(stats, monkeypatch, module, name, mistake):

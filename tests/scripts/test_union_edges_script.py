@@ -1,0 +1,31 @@
+"""The page of errors beside an edge, on few rows; the law."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def script(scripts, monkeypatch):
+    """The script, on small sizes and by the default family."""
+    module = scripts("union_edges")
+    for name, value in {"BITS": (6,), "SCALES": (0.01,), "ROWS": 64, "TEST": 32}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "FAMILIES", {"pieces": lambda d: None})
+    return module
+
+
+def test_the_page(script, tmp_path):
+    script.main(["--out", str(tmp_path)])
+    text = (tmp_path / "union-edges.md").read_text()
+    assert "| pieces: mean, largest |" in text and "| 63 | 0.01 |" in text
+
+
+@pytest.mark.parametrize("edge", range(3))
+def test_rows_are_beside_an_edge(script, edge):
+    corners = np.roll([(0.1, 0.1), (0.87, 0.2), (0.3, 0.83)], -edge, axis=0)
+    along = corners[1] - corners[0]
+    x, y, label = script.beside(edge, 0.01, 1023)(500, np.random.default_rng(0))
+    away = (along[0] * (y - corners[0, 1]) - along[1] * (x - corners[0, 0])) / np.hypot(*along)
+    side = np.sign(along[0] * (corners[2, 1] - corners[0, 1]) - along[1] * (corners[2, 0] - corners[0, 0]))
+    assert ((away * side > 0) == label).all() and (np.abs(away) < 0.013).all()
+    assert min(x.min(), y.min()) >= 0 and max(x.max(), y.max()) < 1
