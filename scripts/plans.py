@@ -20,12 +20,11 @@ EPSILONS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
 ACCURACY = Accuracy(0.1, 0.1)
 K = 8
 POINTS, THRESHOLDS, CUBE = "Points(2**10)", "Thresholds(2**10)", "Conjunctions(10)"
-_OF_MEDIANS = ("exponential", "majority", "recprefix", "treelog", "auto")
+_OF_MEDIANS = ("exponential", "recprefix", "treelog", "auto")
 CASES: dict[str, tuple[str, int]] = {
     **{f"Independent(KLN, composition={how})": (POINTS, K) for how in COMPOSITIONS},
     **{f"Independent(ThresholdMedian, composition={how})": (THRESHOLDS, K) for how in COMPOSITIONS},
     **{f"GenericLearner(Hierarchy(bits=10), composition={how})": (THRESHOLDS, K) for how in COMPOSITIONS},
-    "GenericLearner(MajorityHierarchy(bits=10))": (THRESHOLDS, K),
     **{f"HashedPoints(composition={how})": (POINTS, K) for how in COMPOSITIONS},
     **{f"ImproperVC1(method={how})": (THRESHOLDS, 1) for how in (*_OF_MEDIANS, "rsc")},
     **{f"ThresholdInterior(method={how})": (THRESHOLDS, 1) for how in _OF_MEDIANS},
