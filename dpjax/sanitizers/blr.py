@@ -140,9 +140,15 @@ class BLR(OfQueries):
         return exponential_guarantee(float(plan.epsilon), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.blr`; NoTheoremError for more rows than `most_rows`."""
+        """`theory.sanitizers.blr`; NoTheoremError for more rows than `most_rows`, and for an epsilon that rounding uses
+        up, see `multisets.resolved_rate`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         databases = self.databases(plan.size)
+        if self.counted and not float(
+            resolved_rate(jnp.float32(plan.epsilon), int(self.queries.domain.size), plan.size)
+        ):
+            expected, actual = "one that pays for the rounding of its sums", repr(float(plan.epsilon))
+            raise NoTheoremError("epsilon", expected, actual, "increase it, or take fewer values or points")
         if self._least_error(plan.size) >= alpha:
             expected = f"at least {sizes.blr_points(self._least_error, alpha)} for alpha = {alpha:g}"
             raise NoTheoremError("points", expected, str(plan.size), "take more points, or MWEM")

@@ -136,13 +136,14 @@ def resolved_rate(epsilon: Array, values: int, points: int) -> Array:
     """epsilon / (2 points), ``float64[]``, less the fraction `LESS`, which pays for rounding; 0 where it does not.
 
     An error of E in log-probabilities changes the privacy loss by at most 4 E. Here E is at most 2**-51 d (m + 2) for
-    the sums, see above, and 2**-47 (nats + 1) for each of d draws from log-weights of up to ``nats``.
+    the sums, see above, and 2**-47 (nats + 1) for each of d draws from log-weights of up to ``nats``. The log-weights
+    of the levels have the scores as well, up to 2**23 epsilon: half of the fraction is for their rounding.
     """
     nats = math.lgamma(values + points) - math.lgamma(values) - math.lgamma(points + 1)
     error = 2.0**-51 * values * (points + 2) + 2.0**-47 * values * (nats + 1)
     with jax.enable_x64(True):
         epsilon = epsilon.astype(jnp.float64)
-        return jnp.where(LESS * epsilon >= 4 * error, epsilon * ((1 - LESS) / (2 * points)), 0.0)
+        return jnp.where(LESS * epsilon >= 8 * error, epsilon * ((1 - LESS) / (2 * points)), 0.0)
 
 
 def _running(ways: Array) -> Array:

@@ -13,7 +13,7 @@ import pytest
 from dpjax import audit, evidence
 from dpjax.audit.enumeration.outcomes import exact_law
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import GenericLearner
@@ -238,3 +238,14 @@ def test_limits():
             wrong()
     plan = widened(BLR(CLASSES[0], 2).plan(Privacy(1.0), GOAL))
     assert BLR(CLASSES[0], 2).most_rows(plan) == 2**24 - 1 and BLR(CLASSES[0], 500).databases(2) == 136
+
+
+@pytest.mark.parametrize(
+    ("concepts", "points", "epsilon", "alpha"),
+    [(Thresholds, 127, 1.9e-4, 0.4), (Points, 127, 1.9e-4, 0.4), (Thresholds, 8, 2e-5, 0.5)],
+)
+def test_there_is_no_theorem_where_rounding_uses_epsilon_up(concepts, points, epsilon, alpha):
+    sanitizer = BLR(concepts(Domain(1024)), points)
+    with pytest.raises(NoTheoremError, match="epsilon"):
+        sanitizer.sample_size(Privacy(epsilon), Accuracy(alpha, 0.1))
+    assert sanitizer.sample_size(Privacy(8 * epsilon), Accuracy(alpha, 0.1)) > 0
