@@ -22,6 +22,8 @@ from dpjax.concepts import Parities as Parities
 from dpjax.concepts import Points as Points
 from dpjax.concepts import PointSets as PointSets
 from dpjax.concepts import ProductCube as ProductCube
+from dpjax.concepts import Rooted as Rooted
+from dpjax.concepts import Spider as Spider
 from dpjax.concepts import Stumps as Stumps
 from dpjax.concepts import Thresholds as Thresholds
 from dpjax.concepts import Tree as Tree
@@ -57,6 +59,7 @@ from dpjax.learners import HashedPoints as HashedPoints
 from dpjax.learners import ImproperVC1 as ImproperVC1
 from dpjax.learners import Independent as Independent
 from dpjax.learners import Learner as Learner
+from dpjax.learners import NearestParity as NearestParity
 from dpjax.learners import ParityLearner as ParityLearner
 from dpjax.learners import PointLearner as PointLearner
 from dpjax.learners import PolygonLearner as PolygonLearner
