@@ -46,7 +46,6 @@ class CoalitionAttack:
       learner: static; one of k' concepts becomes the corresponding one of k concepts, `learners.columns.for_concepts`.
       code: static, with at least two users.
       rows: N >= n, static; n by default.
-
       uniform: static; every element of the domain is a user's, so that the rows are uniform examples without
         repetition, as parities are learned from. A bit of the word is 1 if the number of predictions 1 is above the
         middle of the least and the largest number that a concept has: n / 4 for parities, and alpha < 1/4 is enough.

@@ -71,10 +71,10 @@ class NearestParity(OfLearner):
 
     def _learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
         """k parities; one whose hypothesis abstained is rounded, too, and is still marked as no answer."""
-        found = self.learner.learn(key, sample, plan)
+        hypothesis = self.learner.learn(key, sample, plan)
         cube = jnp.asarray(self.concepts.domain.encode(range(self.concepts.size)))
-        chosen = Hypothesis.of(jax.vmap(nearest, 1)(self.learner.predict(found, cube)))
-        return replace(chosen, outcome=chosen.outcome + getattr(found, "outcome", jnp.int32(0)))
+        chosen = Hypothesis.of(jax.vmap(nearest, 1)(self.learner.predict(hypothesis, cube)))
+        return replace(chosen, outcome=chosen.outcome + getattr(hypothesis, "outcome", jnp.int32(0)))
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The parity's own labels."""

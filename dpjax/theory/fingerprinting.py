@@ -47,12 +47,12 @@ def uniform(k: int, epsilon: float, delta: float, alpha: float, beta: float, spr
     if not 0 < spread <= 1:
         raise InputError("spread", "a number in (0, 1]", repr(spread), "take the range of mean labels")
     low = 2 * alpha / spread
-    found = 1
+    rows = 1
     for c in (low + (1 - low) * i / 64 for i in range(1, 64) if low < 1):
         gain = (1 - beta) * (spread - 2 * alpha / c) - beta
         if gain > 0:
-            found = max(found, _of_labels(k, epsilon, delta, c, gain))
-    return found
+            rows = max(rows, _of_labels(k, epsilon, delta, c, gain))
+    return rows
 
 
 def _of_labels(k: int, epsilon: float, delta: float, c: float, gain: float) -> int:
