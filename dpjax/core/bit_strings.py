@@ -14,6 +14,7 @@ from dpjax.core import checks, random, wide
 
 WORD = 0xFFFFFFFF
 _ATTEMPTS = 256  # each fails with probability below 1/2
+_MOST_CHOSEN = 4  # limbs
 
 
 def limbs(bits: int) -> int:
@@ -230,7 +231,15 @@ def _first(found: Array) -> Array:
 
 
 def _take(x: Array, place: Array) -> Array:
-    return jnp.take_along_axis(x, place, axis=-1)
+    """The limb at ``place``, ``uint32[..., 1]``: of few limbs it is chosen, which is faster than to gather it.
+
+    At a place that is known when a program is compiled, such as that of the only limb, XLA computes what is gathered
+    there and then: on the host, for up to 9 seconds in programs for a GPU.
+    """
+    if x.shape[-1] > _MOST_CHOSEN:
+        return jnp.take_along_axis(x, place, axis=-1)
+    here = jnp.arange(x.shape[-1], dtype=place.dtype) == place
+    return jnp.sum(jnp.where(here, x, jnp.zeros((), x.dtype)), axis=-1, keepdims=True, dtype=x.dtype)
 
 
 def _head(length: Array, bits: int) -> Array:

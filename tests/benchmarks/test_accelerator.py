@@ -76,6 +76,16 @@ def test_a_folder_is_continued_and_nothing_is_begun_late(tmp_path):
     assert [(one["learner"], one["rows"]) for one in lines(tmp_path)] == [(job.learner, job.rows) for job in JOBS]
 
 
+def test_a_process_that_holds_much_memory_is_begun_anew(tmp_path, monkeypatch):
+    begun = []
+    monkeypatch.setattr("benchmarks.accelerator.work.jobs", lambda platform: JOBS)
+    monkeypatch.setattr("benchmarks.accelerator.work._MOST_HELD", -1)
+    monkeypatch.setattr("os.execv", lambda path, words: begun.append([path, *words[1:]]))
+    until = time.time() + 60
+    work(tmp_path, until)
+    assert begun == len(JOBS) * [[sys.executable, "-m", "benchmarks.accelerator.work", str(tmp_path), repr(until)]]
+
+
 def test_a_tile_of_this_cpu():
     found = Tile("ERM", 200, k=2).measured()
     assert found["concepts"] == 2

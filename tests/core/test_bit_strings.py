@@ -109,6 +109,13 @@ def test_order_prefixes_and_arithmetic(bits):
         assert part.dtype == np.uint32 and B.decode(part).tolist() == expected
 
 
+@pytest.mark.parametrize(("bits", "gathered"), [(10, False), (32, False), (128, False), (160, True)])
+def test_few_limbs_are_chosen_without_a_gather(bits, gathered):
+    x = jnp.zeros((5, B.limbs(bits)), jnp.uint32)
+    program = jax.jit(lambda x: (B.less(x, x), B.lcp(x, x, bits), B.log_count(x))).lower(x).as_text()
+    assert ("stablehlo.gather" in program) is gathered
+
+
 def test_leading_axes_broadcast():
     @jax.jit
     def compared(rows, one, lengths):
