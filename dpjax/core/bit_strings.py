@@ -238,7 +238,7 @@ def _take(x: Array, place: Array) -> Array:
     """
     if x.shape[-1] > _MOST_CHOSEN:
         return jnp.take_along_axis(x, place, axis=-1)
-    here = jnp.arange(x.shape[-1], dtype=place.dtype) == place
+    here = jax.lax.broadcasted_iota(place.dtype, x.shape, x.ndim - 1) == place
     return jnp.sum(jnp.where(here, x, jnp.zeros((), x.dtype)), axis=-1, keepdims=True, dtype=x.dtype)
 
 
