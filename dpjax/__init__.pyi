@@ -74,5 +74,7 @@ from dpjax.learners import UnionLearner as UnionLearner
 from dpjax.learners import database as database
 from dpjax.lists import GloballyStable as GloballyStable
 from dpjax.lists import Irreducibility as Irreducibility
+from dpjax.lists import MinimalSets as MinimalSets
+from dpjax.lists import VersionSpace as VersionSpace
 
 __version__: str

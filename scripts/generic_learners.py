@@ -10,14 +10,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from pages import about, figure_path, options, table, write_page
 
-from dpjax.concepts import Finite, distributions
+from dpjax.concepts import Domain, Finite, PointSets, distributions
+from dpjax.concepts.distributions import from_weights
 from dpjax.core.checks import InputError
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
-from dpjax.lists import GloballyStable, Irreducibility, Lists
+from dpjax.lists import GloballyStable, Irreducibility, Lists, MinimalSets, VersionSpace
 from dpjax.papers.measured_stability import Stability, stability
 from dpjax.papers.simulated_counts import errors
 from dpjax.plots.files import save
@@ -26,6 +27,7 @@ from dpjax.theory import global_stability, irreducibility
 BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.05)
 DIMENSIONS = (1, 2, 3, 4)
 CONCEPTS, ELEMENTS = 16, 15
+BATCHES, PARTS = (160, 80, 60, 40), (1, 16, 64, 256)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 CLASSES: dict[str, Any] = {
     "points of 12": families.points(12),
@@ -35,12 +37,13 @@ CLASSES: dict[str, Any] = {
 }
 HEAD = """# Generic learners from the Littlestone dimension
 
-Two learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. Both succeed
-there with room to spare, since their lists are far more stable than is proved. Their sizes are beyond any data set, and
-for every class that fits in a computer the exponential mechanism needs fewer rows.
+Learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. All succeed there
+with room to spare, since their lists are far more stable than is proved. Sizes are in the millions where nothing but
+the dimension is known of a class, and fewer where its structure is; for every class that fits in a computer the
+exponential mechanism needs fewer rows.
 
 Written by `python scripts/generic_learners.py --trials {trials}`. epsilon = {epsilon:g}, delta = {delta:g}, alpha =
-{alpha:g}, beta = {beta:g}, realizable. Both learners make a list of functions from each of many batches of rows and
+{alpha:g}, beta = {beta:g}, realizable. All make a list of functions from each of many batches of rows and
 select one that is on many lists (`SparseAggregate`); they are private whatever the lists are.
 
 ## What the theorems ask for
@@ -60,6 +63,19 @@ A plan whose counts exceed 1 GiB is refused with its n, and runs with fewer batc
 Counts of the rows are drawn in place of the rows themselves: the same law, and all that these learners read. Targets
 are drawn uniformly, elements by Zipf's law. "Failures" are errors above alpha, or no answer; the interval is exact
 (95 %).
+
+"""
+FAR = """
+## Classes whose structure is known
+
+`MinimalSets` learns the indicators of d elements: its rows depend on d alone, and the domain has 2^64 elements, 64 of
+which have mass. `VersionSpace` learns a class that is given as a matrix: thresholds of Littlestone dimension 4, and
+{size} random functions on 64 elements. KLN, where it is listed, is the exponential mechanism over the class.
+
+"""
+FEWER = """
+How many trials of {trials} fail with fewer batches and fewer rows in each, for sets of d elements, where the theorem
+has {batches} batches: below about {least} batches nothing can be selected.
 
 """
 STABLE = """
@@ -107,6 +123,49 @@ def at_the_theorem(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
     return [kind.__name__, name, learner.lists.dimension, n, failures, interval, float(found.mean())]
 
 
+def far() -> dict[str, tuple[Lists, Task]]:
+    """The learners that read off the structure of a class, with tasks."""
+    found: dict[str, tuple[Lists, Task]] = {}
+    domain = Domain(2**64)
+    atoms = np.sort(np.random.default_rng(0).integers(0, 2**64, 64, dtype=np.uint64)).tolist()
+    weights = [10**6 // rank for rank in range(1, 65)]
+    for d in (1, 2, 3):
+        concepts = PointSets(domain, d)
+        found[f"{d} of 2^64 elements"] = MinimalSets(concepts), Task(concepts, from_weights(domain, atoms, weights))
+    functions = np.unique(np.random.default_rng(0).integers(0, 2, (1000, 64)), axis=0)
+    for name, matrix in (("thresholds on 16 points", families.thresholds(16)), ("random functions", functions)):
+        task = zipf(matrix)
+        found[name] = VersionSpace(task.concepts), task
+    return found
+
+
+def far_row(name: str, lists: Lists, task: Task, trials: int, seed: int) -> list[Any]:
+    """Failures at the theorem's size, and the rows of the exponential mechanism."""
+    learner = SparseAggregate(lists)
+    sizes = lists.rows(ACCURACY), lists.batches(BUDGET, ACCURACY)
+    failures, mean = _failures(learner, task, sizes[0], trials, seed)
+    low, high = (float(end) for end in clopper_pearson(failures, trials))
+    kln = KLN(task.concepts).sample_size(BUDGET, ACCURACY) if isinstance(lists, VersionSpace) else None
+    head = type(lists).__name__, name, learner.sample_size(BUDGET, ACCURACY), *sizes[::-1]
+    return [*head, failures, f"[{low:.3f}, {high:.3f}]", mean, kln]
+
+
+def fewer(trials: int, seed: int) -> Iterator[list[Any]]:
+    """Failures of `MinimalSets` with parts of the theorem's batches and rows."""
+    for name, (lists, task) in far().items():
+        if not isinstance(lists, MinimalSets):
+            continue
+        for batches in BATCHES:
+            learner = SparseAggregate(lists, batches)
+            rows = [lists.rows(ACCURACY) // part for part in PARTS]
+            yield [name, batches, *(f"{_failures(learner, task, one, trials, seed)[0]} ({one})" for one in rows)]
+
+
+def _failures(learner: SparseAggregate, task: Task, rows: int, trials: int, seed: int) -> tuple[int, float]:
+    found = np.array(list(errors(learner, task, learner.plan(BUDGET, ACCURACY), rows, seed, trials)))
+    return int(np.sum(found > float(ACCURACY.alpha))), float(found.mean())
+
+
 def measured(name: str, kind: Any, trials: int, seed: int, rows: int | None = None) -> tuple[Lists, Stability]:
     """The stability of one kind of lists for the middle target."""
     concepts = Finite.of(CLASSES[name])
@@ -127,6 +186,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page += table(("lists", "d", "stability", "names on a list", "batches", "rows of a batch", "n"), known)
     full = [at_the_theorem(name, kind, given.trials, given.seed) for name, kind in _runnable()]
     page += RUN + table(("lists", "class", "d", "n", "failures", "interval", "mean error"), full)
+    heads = ("lists", "class", "n", "batches", "rows of a batch", "failures", "interval", "mean error", "n of KLN")
+    known = far()
+    page += FAR.format(size=known["random functions"][1].concepts.size)
+    page += table(heads, [far_row(name, *one, given.trials, given.seed) for name, one in known.items()])
+    theorem = known["1 of 2^64 elements"][0].batches(BUDGET, ACCURACY)
+    page += FEWER.format(trials=given.trials, batches=theorem, least=BATCHES[-1])
+    parts = (f"rows / {part}" for part in PARTS)
+    page += table(("class", "batches", *parts), list(fewer(given.trials, given.seed)))
     many = 10 * given.trials
     page += STABLE.format(half=many // 2) + table(
         (

@@ -108,7 +108,7 @@ class PointSets(ConceptClass):
 
         def said(words: np.ndarray) -> str:
             values = wide.decode(np.asarray(words).reshape(self.bits, self.ones, 2)).tolist()
-            parts = [f"x in {{{', '.join(map(str, method))}}}" for method in values]
+            parts = [f"x in {{{', '.join(map(str, sorted({*one})))}}}" for one in values]
             return (
                 "1 iff " + parts[0]
                 if self.bits == 1

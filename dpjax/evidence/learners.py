@@ -359,6 +359,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
     "stable": lambda: World(le.SparseAggregate(li.GloballyStable(_TINY_LINE), 2), rows=2, twin=16),
     "irreducible": lambda: World(le.SparseAggregate(li.Irreducibility(_TINY_LINE), 2), rows=2, twin=16),
+    "minimal-sets": lambda: World(le.SparseAggregate(li.MinimalSets(_PAIRS), 2), rows=2, twin=16),
+    "version-space": lambda: World(le.SparseAggregate(li.VersionSpace(_TINY_LINE), 2), rows=2, twin=16),
     "bits-weights": lambda: World(le.BitReduction(_LABELS, weights=(1, 2))),
     "representation-points": lambda: World(le.RepresentationLearner(r.PointBuckets(_POINTS, 2, 1))),
     "representation-sets": lambda: World(le.RepresentationLearner(r.PointSetBuckets(_PAIRS, 2, 1))),

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.finite import Finite
+from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
@@ -18,7 +18,7 @@ from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucke
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner
 from dpjax.learners.samples import single_column
-from dpjax.lists.base import ListPlan, Lists, require_lists
+from dpjax.lists.base import Cells, ListPlan, Lists, require_lists
 from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
 
 MOST_COUNTS = 1 << 28
@@ -58,7 +58,7 @@ class SparseAggregate(Learner):
         checks.whole_or_none("batches", self.batches, 1, 2**24)
 
     @property
-    def concepts(self) -> Finite:
+    def concepts(self) -> ConceptClass:
         """The class of the lists."""
         return self.lists.concepts
 
@@ -78,21 +78,25 @@ class SparseAggregate(Learner):
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
         most = bucket(m) if m <= 2**24 else m
         size = f"{m} batches"
-        if (entries := 2 * most * len(inner.ends) * self.concepts.width) > MOST_COUNTS:
+        if (entries := most * max(2 * len(inner.ends) * (self.lists.cells or 1), inner.length)) > MOST_COUNTS:
             with suppress(NoTheoremError):  # lists without a theorem say nothing about rows
                 rows = self.lists.rows(accuracy)
                 size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
-            expected = f"a plan with at most 2^28 = {MOST_COUNTS} counts"
+            expected = f"a plan with at most 2^28 = {MOST_COUNTS} counts and names"
             advice = "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN"
-            raise InputError("accuracy", expected, f"{size}, {4 * entries / 2**30:.3g} GiB of counts", advice)
+            raise InputError("accuracy", expected, f"{size}, {4 * entries / 2**30:.3g} GiB of counts and names", advice)
         return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
 
     def _learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:
-        """One function on the domain, by its labels."""
-        return self.select(key, self.counts(sample, plan), plan)
+        """One function on the domain."""
+        return self.select(key, self.cells(sample, plan), plan)
 
-    def counts(self, sample: Sample, plan: SparseAggregatePlan) -> Array:
-        """The rows of each batch and part by element and label, ``int32[most, parts, N, 2]``."""
+    def cells(self, sample: Sample, plan: SparseAggregatePlan) -> Cells:
+        """The rows of each batch and part by element and label, counts ``int32[most, parts, c, 2]``.
+
+        c is ``lists.cells``; if that is None, the elements of the sample, in cells in common. InputError if the counts
+        would not fit in memory.
+        """
         m, parts = jnp.clip(plan.batches, 1, plan.most), len(plan.lists.ends)
         index = jnp.arange(sample.capacity, dtype=jnp.int32)
         batch, place = index % m, index // m
@@ -101,29 +105,50 @@ class SparseAggregate(Learner):
             ends, number = (jnp.asarray(value).astype(jnp.int64) for value in (plan.lists.ends, place))
             beyond = number[:, None] * ends[-1] >= ends * rows[:, None].astype(jnp.int64)
             part = jnp.sum(beyond, axis=1, dtype=jnp.int32)
-        element = jnp.minimum(sample.x[:, 0], jnp.uint32(self.concepts.width - 1)).astype(jnp.int32)
+        elements, element = self._elements(sample)
+        if (entries := 2 * plan.most * parts * len(elements)) > MOST_COUNTS:
+            expected = f"rows with at most 2^28 = {MOST_COUNTS} counts, of each batch for each row"
+            actual = f"{sample.capacity} rows, {plan.most} batches: {entries:.3g}"
+            raise InputError("sample", expected, actual, "give fewer batches, or count the rows: `select`")
         label = single_column(sample, "SparseAggregate").astype(jnp.int32)
-        empty = jnp.zeros((plan.most + 1, parts, self.concepts.width, 2), jnp.int32)  # see `Finite.pieces`
+        empty = jnp.zeros((plan.most + 1, parts, len(elements), 2), jnp.int32)  # see `Finite.pieces`
         counts = empty.at[batch, part, element, label].add(sample.mask.astype(jnp.int32), mode="drop")
-        return counts[: plan.most]
+        return Cells(elements, counts[: plan.most])
 
-    def select(self, key: Array, counts: Array, plan: SparseAggregatePlan) -> Hypothesis:
-        """The hypothesis for the counts of all batches, ``int32[most, parts, N, 2]``.
+    def select(self, key: Array, cells: Cells, plan: SparseAggregatePlan) -> Hypothesis:
+        """The hypothesis for the rows of all batches: elements in common ``uint32[c, limbs]``, ascending, and counts
+        ``int32[most, parts, c, 2]``.
 
-        The counts of a sample are all that a learner reads of it, so simulations of many rows may draw counts.
+        That is all that a learner reads of a sample, so simulations of many rows may draw counts.
         """
         of_lists, of_choice = keys.streams(key, "lists", "choice")
         batch_keys = keys.per_index(of_lists, plan.most)
-        names, filled = jax.vmap(self.lists.names, (0, 0, None))(batch_keys, counts, plan.lists)
+        elements = jnp.broadcast_to(cells.elements, (plan.most, *cells.elements.shape))
+        cells = Cells(elements, cells.counts)
+        if self.lists.cells is None:  # a list must not depend on other batches, nor on their elements
+            cells = jax.vmap(_own)(cells)
+        names, filled = jax.vmap(self.lists.names, (0, 0, None))(batch_keys, cells, plan.lists)
         if names.shape[1] != plan.lists.length:
             actual, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
             raise InputError("names of the lists", f"{plan.lists.length} entries, the plan's length", actual, advice)
         filled &= jnp.arange(plan.most, dtype=jnp.int32)[:, None] < plan.batches
         law, tallied = sparse_selection(names, filled, plan.epsilon, plan.delta)
         slot = law.sample(of_choice)
-        name = jnp.where(slot < 0, jnp.uint32(0), tallied.names[jnp.maximum(slot, 0), 0])
-        labels = name >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
-        return self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
+        name = jnp.where(slot < 0, jnp.uint32(0), tallied.names[jnp.maximum(slot, 0)])
+        return self.lists.hypothesis(name, jnp.minimum(slot, 0))
+
+    def _elements(self, sample: Sample) -> tuple[Array, Array]:
+        """The elements of the cells ``uint32[c, limbs]``, and the cell of each row, ``int32[n]``."""
+        limbs = sample.x.shape[1]
+        if self.lists.cells is not None:
+            within = jnp.minimum(sample.x[:, 0], jnp.uint32(self.lists.cells - 1)).astype(jnp.int32)
+            return jnp.arange(self.lists.cells, dtype=jnp.uint32)[:, None], within
+        index = jnp.arange(sample.capacity, dtype=jnp.int32)
+        *columns, order = jax.lax.sort((*sample.x.T, index), num_keys=limbs)
+        rows = jnp.stack(columns, axis=1)
+        starts = jnp.concatenate([jnp.zeros(1, bool), jnp.any(rows[1:] != rows[:-1], axis=1)])
+        cell = jnp.cumsum(starts, dtype=jnp.int32)
+        return jnp.zeros_like(rows).at[cell].set(rows), jnp.zeros_like(cell).at[order].set(cell)
 
     def _guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
         """One sparse selection."""
@@ -137,6 +162,13 @@ class SparseAggregate(Learner):
             least = f"at least the theorem's {need}"
             raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
+
+
+def _own(cells: Cells) -> Cells:
+    """The cells of one batch: those that have rows of it come first."""
+    some = jnp.any(cells.counts > 0, axis=(0, 2))
+    order = jnp.argsort(~some, stable=True)
+    return Cells(jnp.where(some[:, None], cells.elements, jnp.uint32(0))[order], cells.counts[:, order])
 
 
 def _check_ends(leaf: Any) -> None:

@@ -1,18 +1,30 @@
 """Learners that are not private by themselves: each makes a short list of functions from a batch of rows."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 from jax import Array
 
 from dpjax.concepts.base import ConceptClass
-from dpjax.concepts.finite import Finite
+from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import Base, implements, required
 from dpjax.core.types import Accuracy, Privacy
 
 MOST_ELEMENTS = 32
+
+
+class Cells(NamedTuple):
+    """The rows of a batch, counted.
+
+    elements ``uint32[c, limbs]``: all elements of a small domain, ascending, or else those that the batch has,
+    ascending, then empty cells of zeros. counts ``int32[parts, c, 2]``: rows of each part by element and label.
+    """
+
+    elements: Array
+    counts: Array
 
 
 class ListPlan(Base):
@@ -35,19 +47,33 @@ class Lists(Base):
     """
 
     @required
-    def concepts(self) -> Finite:
-        """The class, over at most 32 elements: a function is named by the word whose bit x is its label at x."""
+    def concepts(self) -> ConceptClass:
+        """The class."""
+
+    @property
+    def cells(self) -> int | None:
+        """Static: the number of elements, each of which has a cell, or None if only those of a batch have one.
+
+        By default that of a small finite class, see `require_nameable`.
+        """
+        require_nameable(self.concepts)
+        return self.concepts.domain.size
 
     @abstractmethod
     def plan(self, accuracy: Accuracy) -> ListPlan:
         """Every number that `names` needs, on the host."""
 
     @abstractmethod
-    def names(self, key: Array, counts: Array, plan: Any) -> tuple[Array, Array]:
-        """The list of one batch: (``uint32[length, 1]``, which entries are filled ``bool[length]``).
+    def names(self, key: Array, cells: Cells, plan: Any) -> tuple[Array, Array]:
+        """The list of one batch: (``uint32[length, words]``, which entries are filled ``bool[length]``)."""
 
-        counts: ``int32[parts, N, 2]``, the rows of each part by element and label.
+    def hypothesis(self, name: Array, outcome: Array) -> Hypothesis:
+        """The function with a name ``uint32[words]``; outcome ``int32[]`` is -1, and the name 0, if none was chosen.
+
+        By default a function on at most 32 elements is named by the word whose bit x is its label at x.
         """
+        labels = name[0] >> jnp.arange(self.concepts.domain.size, dtype=jnp.uint32) & 1
+        return self.concepts.of_labels(labels[None], outcome[None])
 
     @abstractmethod
     def rows(self, accuracy: Accuracy) -> int:
@@ -63,7 +89,7 @@ def require_lists(lists: Any) -> None:
     names."""
     advice = "build one, such as GloballyStable(concepts); a new kind inherits from dpjax.lists.Lists"
     checks.instance("lists", lists, Lists, advice)
-    require_nameable(lists.concepts)
+    checks.whole_or_none("cells of the lists", lists.cells, 1)
 
 
 def require_nameable(concepts: Any) -> None:

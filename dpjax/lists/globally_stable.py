@@ -13,7 +13,7 @@ from dpjax.core import checks, keys
 from dpjax.core.plans import STATIC, plan_type
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.laws import Categorical
-from dpjax.lists.base import ListPlan, Lists
+from dpjax.lists.base import Cells, ListPlan, Lists
 from dpjax.lists.version_spaces import State, after, block_bits, dimension_of, prediction, require_small
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import global_stability as theory
@@ -81,12 +81,12 @@ class GloballyStable(Lists):
         weights = np.log(np.array(theory.levels(self.dimension, self.tries)[0]), dtype=np.float64)
         return StablePlan(np.arange(1, blocks + 1, dtype=np.int32), weights.astype(np.float32), self.tries, 1)
 
-    def names(self, key: Array, counts: Array, plan: StablePlan) -> tuple[Array, Array]:
+    def names(self, key: Array, cells: Cells, plan: StablePlan) -> tuple[Array, Array]:
         """One function."""
         of_level, of_coins = keys.streams(key, "level", "coins")
         top = self.dimension
         level = Categorical(plan.weights).sample(of_level)
-        seen, labels = block_bits(counts)
+        seen, labels = block_bits(cells.counts)
         coins = jnp.zeros(0, jnp.int32)
         if tosses := _tosses(top, plan.attempts):
             coins = Resample(jnp.int32(2), tosses, 2).sample(of_coins)

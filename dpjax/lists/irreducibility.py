@@ -14,7 +14,7 @@ from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.subsets import SubsetTables
-from dpjax.lists.base import ListPlan, Lists
+from dpjax.lists.base import Cells, ListPlan, Lists
 from dpjax.lists.version_spaces import dimension_of, require_small, tables_of
 from dpjax.theory import irreducibility as theory
 
@@ -47,8 +47,8 @@ class Irreducibility(Lists):
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows, one function that depends on the distribution and the target alone is on the list of
       every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`.
-    Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible classes, reducing trees); the learner, which
-      is improper, and its proof (docs/proofs/irreducibility.md) are our own.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible
+      classes, reducing trees); the improper learner and its proof are our own: docs/proofs/irreducibility.md.
     """
 
     concepts: Finite
@@ -81,10 +81,10 @@ class Irreducibility(Lists):
         cuts = np.array(sizes.cuts, np.float32)
         return IrreducibilityPlan(ends, cuts, down(sizes.keep), sizes.depths, sizes.lengths, sizes.length)
 
-    def names(self, key: Array, counts: Array, plan: IrreducibilityPlan) -> tuple[Array, Array]:
+    def names(self, key: Array, cells: Cells, plan: IrreducibilityPlan) -> tuple[Array, Array]:
         """The candidates of all levels. The key is not used."""
         table = jnp.asarray(self.concepts.matrix())
-        first, second = counts[0], counts[1]
+        first, second = cells.counts[0], cells.counts[1]
         errors = jnp.sum(jnp.where(table, first[:, 0], first[:, 1]), axis=1, dtype=jnp.int32)
         rows, bits = jnp.sum(first).astype(jnp.float32), jnp.uint32(1) << jnp.arange(len(table), dtype=jnp.uint32)
         tables, names, filled = tables_of(self.concepts, max(plan.depths)), [], []

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from dpjax.core import checks, keys
@@ -14,7 +15,7 @@ from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy
 from dpjax.experiments.sweep.task import Task
 from dpjax.lists import Lists
-from dpjax.lists.base import require_lists
+from dpjax.lists.base import Cells, require_lists, require_nameable
 from dpjax.papers.simulated_counts import Counted
 
 
@@ -64,7 +65,8 @@ def stability(
       rows: of a batch; by default the theorem's. trials: >= 2.
     """
     require_lists(lists)
-    if (size := task.concepts.domain.size) != (width := lists.concepts.width):
+    require_nameable(lists.concepts)
+    if (size := task.concepts.domain.size) != (width := lists.concepts.domain.size):
         expected = f"one over the {width} elements of the lists' class"
         raise InputError("task", expected, f"{size} elements", "give a task of this class: Task(lists.concepts, ...)")
     if len(task.targets) != 1:
@@ -75,7 +77,7 @@ def stability(
     drawn = Counted.of(task)
     counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
     trial_keys = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
-    names, filled = _named(lists)(trial_keys, counts, plan)
+    names, filled = _named(lists)(trial_keys, Cells(jnp.asarray(drawn.elements), jnp.asarray(counts)), plan)
     sets = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
     half = trials // 2
     votes = Counter(name for listed in sets[:half] for name in sorted(listed))
@@ -88,7 +90,8 @@ def stability(
 
 @lru_cache(32)
 def _named(lists: Any) -> Any:
-    return jax.jit(jax.vmap(lists.names, (0, 0, None)))
+    axes: Any = Cells(None, 0)  # type: ignore[arg-type]
+    return jax.jit(jax.vmap(lists.names, (0, axes, None)))
 
 
 def _error(drawn: Counted, name: int) -> float:

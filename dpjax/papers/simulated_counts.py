@@ -10,37 +10,44 @@ import numpy as np
 
 from dpjax.audit.target.generators import Generators
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core import checks, keys
+from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners.sparse_aggregate import SparseAggregate
+from dpjax.lists.base import Cells
 
-_MOST_ELEMENTS = 32
+_MOST_ELEMENTS = 2**16
 
 
 @dataclass(frozen=True)
 class Counted:
     """A noiseless task over few elements, of which whole batches are drawn.
 
-    mass: ``float64[N]``, the probability of each element. labels: ``int64[targets, N]``.
+    elements: ``uint32[c, limbs]``, ascending. mass: ``float64[c]``, the probability of each. labels: ``int64[targets,
+    c]``.
     """
 
+    elements: np.ndarray
     mass: np.ndarray
     labels: np.ndarray
 
     @staticmethod
     def of(task: Task) -> "Counted":
-        """InputError for more than 32 elements, or for noise."""
-        width = task.concepts.domain.size
-        if task.noise or width > _MOST_ELEMENTS:
-            actual = f"{width} elements, noise {task.noise:g}"
-            expected = f"at most {_MOST_ELEMENTS} elements, labels without noise"
+        """All elements of a small domain, or the atoms of the distribution. InputError for more than 2^16, or for
+        noise."""
+        width, limbs = task.concepts.domain.size, task.concepts.domain.limbs
+        single = bool(getattr(task.distribution, "atoms", False))
+        count = width if width <= _MOST_ELEMENTS or not single else len(task.distribution.single())
+        if task.noise or count > _MOST_ELEMENTS:
+            actual = f"{count} elements, noise {task.noise:g}"
+            expected = f"at most {_MOST_ELEMENTS} elements or atoms, labels without noise"
             raise InputError("task", expected, actual, "draw rows: Task.draw")
-        elements = np.arange(width, dtype=np.uint64)
+        value = np.arange(width, dtype=np.uint64) if count == width else task.distribution.single()
         with jax.enable_x64(True):
-            mass = np.asarray(task.distribution.mass_at(elements), np.float64)
-        labels = task.concepts.predict(Hypothesis.of(task.targets), elements[:, None].astype(np.uint32))
-        return Counted(mass / mass.sum(), np.asarray(labels, np.int64).T)
+            mass = np.asarray(task.distribution.mass_at(value), np.float64)
+        elements = wide.encode(value)[:, wide.LIMBS - limbs :]
+        labels = task.concepts.predict(Hypothesis.of(task.targets), jnp.asarray(elements))
+        return Counted(elements, mass / mass.sum(), np.asarray(labels, np.int64).T)
 
     def batches(self, ends: Sequence[int], rows: int, count: int, seed: int, trial: int) -> tuple[np.ndarray, int]:
         """(counts ``int32[count, parts, N, 2]``, the number of the target).
@@ -63,10 +70,12 @@ class Counted:
 def errors(learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int, trials: int) -> Iterator[float]:
     """The error of each trial with ``rows`` rows in every batch; 1 if the learner abstains."""
     drawn, m = Counted.of(task), int(plan.batches)
+    elements = jnp.asarray(drawn.elements)
     select = jax.jit(learner.select)
     for trial in range(trials):
         counts, target = drawn.batches(plan.lists.ends, rows, m, seed, trial)
         padded = np.concatenate([counts, np.zeros((plan.most - m, *counts.shape[1:]), np.int32)])
-        hypothesis = select(keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn"), padded, plan)
-        wrong = np.asarray(learner.concepts.labeling(hypothesis))[0] != drawn.labels[target]
+        key = keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn")
+        hypothesis = select(key, Cells(elements, jnp.asarray(padded)), plan)
+        wrong = np.asarray(learner.concepts.predict(hypothesis, elements))[:, 0] != drawn.labels[target]
         yield 1.0 if int(hypothesis.outcome[0]) < 0 else float(drawn.mass @ wrong)

@@ -6,6 +6,7 @@ from math import ceil, comb, expm1, log
 from dpjax.core import checks
 from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
+from dpjax.theory.version_spaces import levels
 
 BAD = 0.05  # probability that the first half of a batch misleads, and the same for the second
 ETA = 1 - 2 * BAD  # probability that the stable candidate is on the list of a batch
@@ -46,8 +47,8 @@ def irreducible_depth(concepts: int, elements: int, alpha: float) -> int:
 def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int | None = None) -> Sizes:
     """For error alpha, from a class of Littlestone dimension d with |C| concepts over N elements.
 
-    Levels alpha_0 = alpha / 5 > ... > alpha_{d+1} = alpha_0 / 2 at equal distances; the empirical error separates each
-    from the next (Bernstein, with failure `BAD` over all concepts and levels). The trees of level j have depth
+    Levels alpha_0 = alpha / 5 > ... > alpha_{d+1} = 0, which the empirical error separates with failure `BAD` over all
+    concepts (`version_spaces.levels`). The trees of level j have depth
     K_j = (2^j - 1) r; a tree deeper than N does no more than one of depth N. A tree of depth K has at most
     sum_{i <= d} C(K, i) leaves that are not empty. The second half keeps errors up to 3 alpha_0: the stable candidate
     has error at most 2 alpha_0, and none above 5 alpha_0 is kept.
@@ -62,10 +63,9 @@ def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int
     r = irreducible_depth(concepts, elements, alpha) if depth is None else checks.integer("depth", depth, 1)
     depths = tuple(min((2**j - 1) * r, elements) for j in range(dimension + 1))
     lengths = tuple(min(concepts, sum(comb(k, i) for i in range(dimension + 1))) for k in depths)
-    top, gaps = alpha / 5, dimension + 1
-    first = ceil((32 * gaps**2 + 8 / 3 * gaps) / top * log(2 * gaps * concepts / BAD))
+    top = alpha / 5
+    first, cuts = levels(concepts, dimension + 1, top, BAD)
     second = ceil(max(14 / 3 * log(2 / BAD), 2.5 * log(2 * sum(lengths) / BAD)) / top)
-    cuts = tuple(top - (j + 0.5) * top / (2 * gaps) for j in range(gaps))
     return Sizes(depths, lengths, first, second, cuts, 3 * top)
 
 

@@ -15,7 +15,8 @@ from dpjax.core.plans import plan_type
 from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
-from dpjax.lists import GloballyStable, Irreducibility, ListPlan, Lists
+from dpjax.learners.sparse_aggregate import _own
+from dpjax.lists import Cells, GloballyStable, Irreducibility, ListPlan, Lists
 from dpjax.papers.simulated_counts import errors
 from dpjax.theory import global_stability, irreducibility
 
@@ -32,8 +33,8 @@ class Majority(Lists):
     def plan(self, accuracy):
         return _Plan(np.ones(1, np.int32))
 
-    def names(self, key, counts, plan):
-        of_label = jnp.sum(counts, axis=(0, 1))
+    def names(self, key, cells, plan):
+        of_label = jnp.sum(cells.counts, axis=(0, 1))
         ones = jnp.uint32((1 << self.concepts.width) - 1)
         names = jnp.where(of_label[1] >= of_label[0], jnp.stack([ones, jnp.uint32(0)]), jnp.uint32(0))
         return names[:, None], jnp.stack([jnp.bool_(True), of_label[0] == of_label[1]])
@@ -66,7 +67,7 @@ def test_every_row_is_in_one_batch_and_part(n, m, capacity):
     learner = SparseAggregate(GloballyStable(CLASS), m)
     plan = learner.plan(BUDGET, GOAL)
     sample = rows_of(n, capacity)
-    counts = np.asarray(jax.jit(learner.counts)(sample, plan))
+    counts = np.asarray(jax.jit(learner.cells)(sample, plan).counts)
     assert counts.shape == (plan.most, len(plan.lists.ends), 6, 2) and counts.sum() == n
     of_batch = counts.sum((1, 2, 3))
     assert of_batch[:m].tolist() == [len(range(b, n, m)) for b in range(m)] and not of_batch[m:].any()
@@ -82,9 +83,9 @@ def test_every_row_is_in_one_batch_and_part(n, m, capacity):
 def test_a_row_changes_one_batch():
     learner = SparseAggregate(Irreducibility(CLASS), 5)
     plan, sample = learner.plan(BUDGET, GOAL), rows_of(60, 64)
-    before = np.asarray(learner.counts(sample, plan))
+    before = np.asarray(learner.cells(sample, plan).counts)
     changed = dp.Sample(sample.x.at[13].set(0), sample.y.at[13].set(True), sample.mask)
-    after = np.asarray(learner.counts(changed, plan))
+    after = np.asarray(learner.cells(changed, plan).counts)
     assert np.flatnonzero((before != after).any((1, 2, 3))).tolist() == [13 % 5]
 
 
@@ -232,8 +233,8 @@ def test_plans_of_lists_from_outside_say_what_runs():
 class Whole(Majority):
     """Says by numbers which entries are filled."""
 
-    def names(self, key, counts, plan):
-        names, filled = Majority.names(self, key, counts, plan)
+    def names(self, key, cells, plan):
+        names, filled = Majority.names(self, key, cells, plan)
         return names, filled.astype(jnp.int32)
 
 
@@ -249,3 +250,12 @@ def test_lists_and_plans_of_other_types_are_refused():
         learner.learn(jax.random.key(0), rows_of(10, 10), learner.plan(BUDGET, GOAL))
     with pytest.raises(InputError, match="plan of the lists: expected ListPlan"):
         SparseAggregate(Tuple(CLASS), 2).plan(BUDGET, GOAL)
+
+
+def test_a_batch_sees_neither_other_batches_nor_their_elements():
+    """Cells in common, in which another batch has other elements, come out the same."""
+    counts = jnp.zeros((1, 4, 2), jnp.int32).at[0, jnp.array([1, 3]), 1].set(jnp.array([2, 5]))
+    first, second = (_own(Cells(jnp.uint32(one)[:, None], counts)) for one in ([3, 7, 8, 9], [1, 7, 0, 9]))
+    assert first.elements[:, 0].tolist() == second.elements[:, 0].tolist() == [7, 9, 0, 0]
+    moved = _own(Cells(jnp.uint32([[7], [9], [4], [4]]), counts[:, jnp.array([1, 3, 0, 2])]))
+    assert np.array_equal(first.counts, moved.counts) and np.array_equal(first.elements, moved.elements)

@@ -8,7 +8,7 @@ import dpjax as dp
 from dpjax.concepts import Finite, distributions
 from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
-from dpjax.lists import GloballyStable
+from dpjax.lists import Cells, GloballyStable
 from dpjax.lists.version_spaces import block_bits
 from dpjax.papers.measured_stability import stability
 from dpjax.theory import global_stability as theory
@@ -96,7 +96,8 @@ def test_every_draw_is_that_of_a_plain_recursion(matrix, attempts):
 def test_the_output_is_consistent_with_the_last_block():
     lists = GloballyStable(Finite.of(families.thresholds(6)))
     plan, generator = lists.plan(GOAL), np.random.default_rng(9)
-    run = jax.jit(lambda key, counts: lists.names(key, counts, plan))
+    elements = np.arange(6, dtype=np.uint32)[:, None]
+    run = jax.jit(lambda key, counts: lists.names(key, Cells(elements, counts), plan))
     for trial in range(30):
         counts = generator.poisson(0.5, (len(plan.ends), 6, 2)).astype(np.int32)
         name, filled = run(jax.random.key(trial), counts)

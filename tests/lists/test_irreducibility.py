@@ -7,7 +7,7 @@ import pytest
 import dpjax as dp
 from dpjax.concepts import Finite
 from dpjax.dimensions import families
-from dpjax.lists import Irreducibility
+from dpjax.lists import Cells, Irreducibility
 from dpjax.lists.version_spaces import tables_of
 from tests.oracles.irreducible import Stable
 
@@ -26,7 +26,8 @@ CLASSES = {
 def runner(concepts, depth):
     lists = Irreducibility(concepts, depth)
     plan = lists.plan(GOAL)
-    names = jax.jit(jax.vmap(lambda counts: lists.names(jax.random.key(0), counts, plan)))
+    elements = np.arange(concepts.width, dtype=np.uint32)[:, None]
+    names = jax.jit(jax.vmap(lambda counts: lists.names(jax.random.key(0), Cells(elements, counts), plan)))
     return lists, plan, names
 
 
@@ -64,7 +65,7 @@ def check(name, depth, distributions, count, rows):
     concepts, oracle = Finite.of(CLASSES[name]), Stable(CLASSES[name])
     lists, plan, names = runner(concepts, depth)
     top, gaps = GOAL.alpha / 5, lists.dimension + 1
-    levels = [top * (1 - j / (2 * gaps)) for j in range(gaps + 1)]
+    levels = [top * (1 - j / gaps) for j in range(gaps + 1)]
     r = depth or concepts.width
     generator = np.random.default_rng(7)
     good = missing = 0

@@ -87,7 +87,7 @@ def test_without_rows_every_list_is_the_same():
         lambda: stability(GloballyStable(CLASS), task(), GOAL, rows=-1),
         lambda: stability(GloballyStable(CLASS), task(width=8), GOAL),
         lambda: stability(dp.KLN(CLASS), task(), GOAL),
-        lambda: Counted.of(Task(dp.Points(dp.Domain(64)), dp.uniform(dp.Domain(64)))),
+        lambda: Counted.of(Task(dp.Points(dp.Domain(2**20)), dp.uniform(dp.Domain(2**20)))),
     ],
 )
 def test_wrong_questions(wrong):

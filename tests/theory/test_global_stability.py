@@ -59,7 +59,7 @@ def test_sizes_at_the_papers_accuracy():
 def test_sizes_of_irreducible_trees():
     found = irreducible.sizes(2, 7, 6, 0.1)
     assert found.depths == (0, 6, 6) and found.lengths == (1, 7, 7) and found.length == 15
-    assert found.cuts == pytest.approx((0.055 / 3, 0.015, 0.035 / 3))
+    assert found.cuts == pytest.approx((0.05 / 3, 0.01, 0.01 / 3))
     assert found.keep == pytest.approx(0.06)
     assert irreducible.sizes(2, 1 << 20, 32, 0.1, depth=1).depths == (0, 1, 3)
     assert irreducible.irreducible_depth(1, 4, 0.1) == 1
@@ -71,7 +71,7 @@ def test_a_batch_separates_the_levels(d):
     concepts, alpha = 12, 0.1
     found = irreducible.sizes(d, concepts, 11, alpha)
     top = alpha / 5
-    levels = [top * (1 - j / (2 * (d + 1))) for j in range(d + 2)]
+    levels = [top * (1 - j / (d + 1)) for j in range(d + 2)]
     bad = sum(
         binom.sf(cut * found.first, found.first, low) + binom.cdf(cut * found.first, found.first, high)
         for cut, high, low in zip(found.cuts, levels[:-1], levels[1:], strict=True)

@@ -1,0 +1,47 @@
+"""Rows of a batch for lists that are read off version spaces: levels of error that a sample separates."""
+
+from math import ceil, log, log1p
+from typing import NamedTuple
+
+from dpjax.core import checks
+from dpjax.core.host import host_functions
+
+BAD = 0.1  # probability that a batch misleads
+
+
+class Levels(NamedTuple):
+    """rows: of a batch. cuts: the largest empirical errors of the levels, descending."""
+
+    rows: int
+    cuts: tuple[float, ...]
+
+
+def levels(functions: int, gaps: int, top: float, bad: float) -> Levels:
+    """Levels top = alpha_0 > ... > alpha_gaps = 0 at equal distances, and cuts midway between neighbors.
+
+    From ``rows`` on it holds with probability 1 - bad for all of ``functions`` functions and all levels: an error of at
+    most alpha_{j+1} is empirically at most cut j, and what is empirically at most cut j has an error of at most
+    alpha_j. Bernstein's inequality at the distance top / (2 gaps), for a variance of at most top.
+    """
+    rows = ceil((8 * gaps**2 + 4 / 3 * gaps) / top * log(2 * gaps * functions / bad))
+    return Levels(rows, tuple(top * (1 - (j + 0.5) / gaps) for j in range(gaps)))
+
+
+def minimal_sets(ones: int, alpha: float) -> Levels:
+    """For sets of d elements: d + 1 levels below alpha for the 2^d subsets of the target.
+
+    Proof: docs/proofs/irreducibility.md#sets-of-d-elements.
+    """
+    checks.integer("ones", ones, 1, 64)
+    checks.probability("alpha", alpha)
+    return levels(1 << ones, ones + 1, alpha, BAD)
+
+
+def consistent(concepts: int, alpha: float) -> int:
+    """Rows from which on a concept of error above alpha agrees with all of them with probability at most `BAD`."""
+    checks.integer("concepts", concepts, 1)
+    checks.probability("alpha", alpha)
+    return max(1, ceil(log(concepts / BAD) / -log1p(-alpha)))
+
+
+host_functions(globals())

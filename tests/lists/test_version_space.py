@@ -1,0 +1,68 @@
+"""Lists of all concepts that agree with a batch."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import dpjax as dp
+from dpjax.core.checks import InputError
+from dpjax.dimensions import families
+from dpjax.learners import KLN, SparseAggregate
+from dpjax.lists import Cells, VersionSpace
+from dpjax.papers.simulated_counts import errors
+from dpjax.theory import version_spaces
+
+GOAL, BUDGET = dp.Accuracy(0.1, 0.1), dp.Privacy(1.0, 1e-6)
+RANDOM = np.unique(np.random.default_rng(8).integers(0, 2, (1000, 64)), axis=0)
+
+
+def test_the_list_is_the_version_space():
+    generator, matrix = np.random.default_rng(0), RANDOM[:50, :9]
+    lists = VersionSpace(dp.Finite.of(matrix))
+    elements = np.arange(9, dtype=np.uint32)[:, None]
+    run = jax.jit(lambda counts: lists.names(jax.random.key(0), Cells(elements, counts), lists.plan(GOAL)))
+    lengths = set()
+    for _ in range(60):
+        counts = generator.poisson(0.2, (1, 9, 2)).astype(np.int32)
+        agrees = [not any(counts[0, x, 1 - int(row[x])] for x in range(9)) for row in matrix]
+        names, filled = run(counts)
+        assert np.asarray(filled).tolist() == agrees and np.asarray(names)[:, 0].tolist() == [*range(50)]
+        lengths.add(sum(agrees))
+    assert len(lengths) > 5
+
+
+def test_rows_by_the_exact_tail():
+    rows = version_spaces.consistent(1000, 0.1)
+    assert 1000 * binom.pmf(0, rows, 0.1) <= version_spaces.BAD < 1000 * binom.pmf(0, rows - 1, 0.1)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("matrix", "trials"),
+    [
+        (families.thresholds(16), 40),
+        pytest.param(families.thresholds(16), 200, marks=pytest.mark.slow),
+        pytest.param(RANDOM, 200, marks=pytest.mark.slow),
+    ],
+)
+def test_success_at_the_planned_rows(matrix, trials):
+    """Thresholds of Littlestone dimension 4 and random functions; uniform elements. No trial errs above alpha."""
+    concepts = dp.Finite.of(matrix)
+    learner = SparseAggregate(VersionSpace(concepts))
+    task = dp.Task(concepts, dp.uniform(concepts.domain))
+    found = errors(learner, task, learner.plan(BUDGET, GOAL), learner.lists.rows(GOAL), 5, trials)
+    assert np.max(list(found)) <= GOAL.alpha
+    assert KLN(concepts).sample_size(BUDGET, GOAL) < learner.sample_size(BUDGET, GOAL)
+
+
+def test_it_is_proper_and_says_nothing_without_votes():
+    concepts = dp.Finite.of(families.thresholds(6))
+    learner = SparseAggregate(VersionSpace(concepts), 4)
+    sample = dp.Task(concepts, dp.uniform(concepts.domain), [3]).draw(jax.random.key(1), 80, 1, 80)[0]
+    found = learner.learn(jax.random.key(0), sample, learner.plan(dp.Privacy(50.0, 0.1), GOAL))
+    assert found.concept.tolist() == [[0, 3]] and not found.zero[0]
+    silent = learner.learn(jax.random.key(0), sample, learner.plan(dp.Privacy(0.1, 1e-9), GOAL))
+    assert silent.outcome.tolist() == [-1] and silent.zero[0] and not np.any(concepts.labeling(silent))
+    with pytest.raises(InputError, match="Finite"):
+        VersionSpace(dp.Points(dp.Domain(8)))
