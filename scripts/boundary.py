@@ -6,11 +6,13 @@ The outlines are from the U.S. Census Bureau's TIGER/Line Shapefiles, as the pac
 pip install "dpjax[maps]".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -99,14 +101,25 @@ CASES = (
 
 def outline(case: Case) -> Geometry:
     """The state in the coordinates of the grid."""
-    shapely = shapely_module()
+    found = next(one["geometry"] for one in boundaries("us_states") if one["code"] == case.code)
+    return in_box(found, case.box, D)
+
+
+def boundaries(table: str) -> Iterator[dict[str, Any]]:
+    """The records of a module of the package: us_states or us_counties."""
+    shapely_module()  # which the package needs
     try:
-        from bokeh_sampledata.us_states import records
+        module = import_module(f"bokeh_sampledata.{table}")
     except ImportError as error:
         raise InputError("boundaries", "bokeh_sampledata >= 2026.1", str(error), "pip install 'dpjax[maps]'") from error
-    found = next(one["geometry"] for one in records() if one["code"] == case.code)
-    x0, y0, x1, y1 = case.box
-    return shapely.transform(found, lambda points: (points - [x0, y0]) * [D / (x1 - x0), D / (y1 - y0)])
+    return iter(module.records())
+
+
+def in_box(shape: Geometry, box: Box, side: float) -> Geometry:
+    """A shape in coordinates in which the box is {0, ..., side}^2."""
+    x0, y0, x1, y1 = box
+    scale = [side / (x1 - x0), side / (y1 - y0)]
+    return shapely_module().transform(shape, lambda points: (points - [x0, y0]) * scale)
 
 
 @dataclass(frozen=True)

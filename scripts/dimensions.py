@@ -89,7 +89,7 @@ def _known() -> list[tuple]:
         "5-points of 12": families.points(12, 5),
         "intervals on 48 points": families.intervals(48),
         "rectangles on 6 x 6": families.rectangles(6, 6),
-        "halfplanes on 32 points": families.halfplanes(circle),
+        "halfplanes on 32 points": families.halfspaces(circle),
         "parities of 8 bits": families.parities(8),
         "three copies of thresholds on 8 points": families.copies(families.thresholds(8), 3),
         "512 random rows on 16 points": np.unique(generator.integers(0, 2, (512, 16)), axis=0),

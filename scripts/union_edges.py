@@ -3,8 +3,9 @@
 Run: python scripts/union_edges.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from math import cos, sin
 
 import jax
 import numpy as np
@@ -17,13 +18,21 @@ from dpjax.learners import UnionLearner
 from dpjax.mechanisms.cover import SlabWedges
 
 BITS, SCALES, ROWS, TEST = (6, 10, 20), (0.0, 0.003, 0.03), 6000, 20_000
-BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+BUDGET, LARGE, ACCURACY = Privacy(1.0, 1e-6), Privacy(16.0, 1e-6), Accuracy(0.1, 0.1)
+PROVEN = {6: 200, 10: 9, 20: 3}
+"""Trials at the theorem's number of rows, for each number of bits."""
 FAMILIES: dict[str, Callable[[int], SlabWedges | None]] = {"pieces": lambda d: None, "wedges": SlabWedges}
 
 
-def beside(edge: int, scale: float, d: int) -> Law:
-    """Rows 3 steps of the grid and up to ``scale`` more from an edge of a triangle, positive inside of it."""
+def beside(edge: int, scale: float, d: int, angle: float = 0.0) -> Law:
+    """Rows 3 steps of the grid and up to ``scale`` more from an edge of a triangle, positive inside of it.
+
+    angle: by which the triangle is turned about its center, which is then the middle of the square.
+    """
     corners = np.roll([(0.1, 0.1), (0.87, 0.2), (0.3, 0.83)], -edge, axis=0)
+    if angle:
+        turn = np.array([(cos(angle), sin(angle)), (-sin(angle), cos(angle))])
+        corners = 0.5 + (corners - corners.mean(axis=0)) @ turn
     along, third = corners[1] - corners[0], corners[2] - corners[0]
     normal = np.array([-along[1], along[0]]) / np.hypot(*along)
     normal = normal if normal @ third > 0 else -normal
@@ -44,11 +53,13 @@ def learner(family: str, d: int) -> tuple[UnionLearner, Callable, Callable]:
     return by, jax.jit(by.learn), jax.jit(by.predict)
 
 
-def errors(family: str, law: Law, n: int, d: int, seed: int, trials: int) -> Iterator[float]:
+def errors(
+    family: str, law: Law, n: int, d: int, seed: int, trials: Iterable[int], budget: Privacy = BUDGET
+) -> Iterator[float]:
     """On other rows of the law, of each trial."""
     by, learn, predict = learner(family, d)
-    plan = by.plan(BUDGET, ACCURACY, n)
-    for trial in range(trials):
+    plan = by.plan(budget, ACCURACY, n)
+    for trial in trials:
         rows, test = (law(many, np.random.default_rng([seed, trial, many])) for many in (n, TEST))
         points, x = (encoded(part[:2], d).astype(np.uint32) for part in (rows, test))
         hypothesis = learn(jax.random.key(trial), Sample(points, rows[2][:, None], np.ones(n, bool)), plan)
@@ -59,7 +70,7 @@ def edges(seed: int, trials: int) -> str:
     """A line for each grid and scale, over all edges."""
     lines = []
     for d, scale in ((2**bits - 1, scale) for bits in BITS for scale in SCALES):
-        of = partial(errors, n=ROWS, d=d, seed=seed, trials=trials)
+        of = partial(errors, n=ROWS, d=d, seed=seed, trials=range(trials))
         laws = [beside(edge, scale, d) for edge in range(3)]
         found = [[error for law in laws for error in of(family, law)] for family in FAMILIES]
         lines.append((d, scale, *(f"{np.mean(one):.3f}, {np.max(one):.3f}" for one in found)))
@@ -67,11 +78,27 @@ def edges(seed: int, trials: int) -> str:
     return table(["d", "width", *(f"{family}: mean, largest" for family in FAMILIES)], lines)
 
 
+def proven(seed: int) -> str:
+    """A line for each grid: at the theorem's number of rows, trials with other edges, scales and angles."""
+    lines = []
+    for bits, trials in PROVEN.items():
+        d, made = 2**bits - 1, []
+        n = learner("wedges", d)[0].sample_size(LARGE, ACCURACY)
+        angles = np.random.default_rng([seed, bits]).uniform(0, 2 * np.pi, trials)
+        for trial, angle in enumerate(angles):
+            law = beside(trial % 3, SCALES[trial // 3 % len(SCALES)], d, angle)
+            made += errors("wedges", law, n, d, seed, [trial], LARGE)
+            print(d, n, trial, made[-1], flush=True)
+        good = int(np.sum(np.array(made) <= float(ACCURACY.alpha)))
+        lines.append((d, n, f"{good} of {trials}", f"{np.median(made):.3f}", f"{np.max(made):.3f}"))
+    return table(["d", "n", f"error <= {float(ACCURACY.alpha):g}", "median error", "largest error"], lines)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Writes the page."""
     args = options(__doc__, 5, 1, arguments)
-    by_edge = edges(args.seed, args.trials)
-    write_page(args.out / "union-edges.md", PAGE.format(by_edge, ROWS, args.trials, args.seed, TEST))
+    by_edge, by_theorem = edges(args.seed, args.trials), proven(args.seed)
+    write_page(args.out / "union-edges.md", PAGE.format(by_edge, ROWS, args.trials, args.seed, TEST, by_theorem))
 
 
 PAGE = """# All rows beside an edge of a triangle
@@ -84,6 +111,11 @@ trial(s) for each of the three edges, seed {3}. Rows are three steps of the grid
 more, which is a part of the side of the square. On the smallest grid three steps are a twentieth of the side.
 
 {0}
+
+At the sample size of the theorem for one triangle, epsilon = 16, alpha = beta = .1: each trial has another of the three
+edges, of the widths, and a triangle that is turned by another angle.
+
+{5}
 """
 
 if __name__ == "__main__":

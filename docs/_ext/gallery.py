@@ -37,6 +37,7 @@ TOPICS = {
         "boundary",
         "slab-wedges",
         "union-edges",
+        "union-shapes",
         "dp-sgd",
     ],
     "Finite classes and generic learners": [

@@ -56,34 +56,86 @@ def rectangles(width: int, height: int) -> np.ndarray:
     return np.array([np.zeros(width * height, np.int64), *rows])
 
 
-def halfplanes(places: Sequence[tuple[int, int]]) -> np.ndarray:
-    """The ways in which halfplanes cut distinct points with whole coordinates, exactly.
+def halfspaces(places: Sequence[Sequence[int]]) -> np.ndarray:
+    """The ways in which halfspaces cut distinct points with whole coordinates, in any dimension, exactly.
 
-    Every cut other than none and all has a line through two of the points next to it: what is strictly on one side,
-    with an initial or a final part of the points on the line.
+    In the plane these are halfplanes. N points that span r dimensions have at most 2 sum_{i <= r} binomial(N - 1, i)
+    cuts. Every cut other than none and all has a hyperplane through r independent points next to it: what is strictly
+    on one side, with a cut of the points on the hyperplane, which span fewer dimensions.
+
+    `concepts.Finite.of` makes a class of it, which learners of finite classes learn for every distribution. As
+    columns of literals, the cuts make conjunctions of convex polyhedra.
+
+    Reference: Kaplan, Mansour, Matias, Stemmer 2019, Hyperplanes: for grids that are small enough to list.
     """
-    plane = np.array(_places(places), object)
-    rows = {(0,) * len(plane), (1,) * len(plane)}
-    for i, j in combinations(range(len(plane)), 2):
-        along = plane[j] - plane[i]
-        away = (plane - plane[i]) @ np.array([-along[1], along[0]], object)
-        place = (plane - plane[i]) @ along
-        for at in (place[k] for k in range(len(plane)) if away[k] == 0):
-            for on in (place <= at, place >= at, place < at, place > at):
-                cut = (away > 0) | ((away == 0) & on)
-                rows |= {tuple(cut.astype(int).tolist()), tuple((~cut.astype(bool)).astype(int).tolist())}
-    return np.array(sorted(rows), np.int64)
+    return np.array(sorted(_cuts(_places(places))), np.int64)
 
 
-def _places(places: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+def balls(places: Sequence[Sequence[int]]) -> np.ndarray:
+    """The ways in which balls, discs in the plane, and their outsides cut distinct points, exactly.
+
+    They are the halfspaces of the points (x, |x|^2), in one dimension more. Those of the points x are among them: a
+    halfspace is a ball that is large enough.
+
+    Reference: Kaplan, Mansour, Matias, Stemmer 2019, Linearization: of balls, for grids that are small enough to list.
+    """
+    return halfspaces([(*place, sum(part * part for part in place)) for place in _places(places)])
+
+
+def _cuts(points: list[tuple[int, ...]]) -> set[tuple[bool, ...]]:
+    """The cuts of distinct points by halfspaces, each with its complement."""
+    count, whole = len(points), np.array(points, object)
+    axes = _axes(whole - whole[0])
+    flat, rows, seen = whole[:, axes], {(False,) * count, (True,) * count}, set()
+    _require_size(2 * sum(comb(count - 1, i) for i in range(len(axes) + 1)), count)
+    for chosen in combinations(flat, len(axes)) if axes else ():
+        away = (flat - chosen[0]) @ np.array(_normal([point - chosen[0] for point in chosen[1:]]), object)
+        on = tuple(np.flatnonzero(away == 0).tolist())
+        if len(on) == count or on in seen:  # the chosen points are dependent, or have been seen
+            continue
+        seen.add(on)
+        for cut in _cuts([points[i] for i in on]):
+            for side in (away > 0, away < 0):
+                side[list(on)] = cut
+                rows.add(tuple(side.tolist()))
+    return rows
+
+
+def _axes(vectors: np.ndarray) -> list[int]:
+    """As many coordinates as the vectors have dimensions, in which they are as independent: the pivots of a matrix."""
+    left, axes = vectors.copy(), []
+    for axis in range(vectors.shape[1]):
+        rows = np.flatnonzero(left[:, axis])
+        if len(rows):
+            pivot = left[rows[0]].copy()
+            left = left * pivot[axis] - np.outer(left[:, axis], pivot)
+            axes.append(axis)
+    return axes
+
+
+def _normal(vectors: list[np.ndarray]) -> list[int]:
+    """A vector of whole numbers orthogonal to one vector fewer than there are dimensions; 0 if they are dependent."""
+    across = range(len(vectors) + 1)
+    return [(-1) ** axis * _determinant([np.delete(vector, axis) for vector in vectors]) for axis in across]
+
+
+def _determinant(rows: list[np.ndarray]) -> int:
+    """Of a square matrix, by its first row."""
+    if not rows:
+        return 1
+    minors = ([np.delete(row, i) for row in rows[1:]] for i in range(len(rows)))
+    return sum((-1) ** i * rows[0][i] * _determinant(minor) for i, minor in enumerate(minors) if rows[0][i])
+
+
+def _places(places: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     try:
-        pairs = [tuple(map(index, place)) for place in places]
+        made = [tuple(map(index, place)) for place in places]
     except TypeError:
-        pairs = []
-    if not pairs or len(set(pairs)) < len(pairs) or any(len(pair) != 2 for pair in pairs):
-        expected = "distinct points (x, y) with whole coordinates"
+        made = []
+    if not made or len(set(made)) < len(made) or len({len(place) for place in made}) > 1:
+        expected = "distinct points of equally many whole coordinates"
         raise InputError("places", expected, repr(places)[:60], "list every point once, for example [(0, 0), (1, 2)]")
-    return pairs
+    return made
 
 
 def parities(dimension: int) -> np.ndarray:

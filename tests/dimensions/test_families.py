@@ -56,7 +56,7 @@ def test_spec_table_of_larger_classes():
     assert littlestone(families.rectangles(6, 6)) == 7
     assert littlestone(families.copies(families.thresholds(8), 3)) == 9
     circle = [(round(1000 * np.cos(0.2 * i)), round(1000 * np.sin(0.2 * i))) for i in range(28)]
-    assert vc_dimension(families.halfplanes(circle)).value == 3
+    assert vc_dimension(families.halfspaces(circle)).value == 3
 
 
 @pytest.mark.slow
@@ -86,16 +86,53 @@ def separable(points, cut):
     """Whether a <x, y> + b >= 1 on the cut and <= -1 off it has a solution."""
     signs = np.where(cut, 1.0, -1.0)
     rows = -signs[:, None] * np.column_stack([points, np.ones(len(points))])
-    return linprog(np.zeros(3), rows, -np.ones(len(points)), bounds=[(None, None)] * 3).status == 0
+    free = [(None, None)] * rows.shape[1]
+    return linprog(np.zeros(len(free)), rows, -np.ones(len(points)), bounds=free).status == 0
 
 
-def test_halfplanes_against_linear_programs():
-    generator = np.random.default_rng(1)
-    grids = [[(x, y) for x in range(3) for y in range(2)], [(x, 2 * x) for x in range(5)], [(0, 0)]]
-    grids += [list({tuple(map(int, generator.integers(0, 4, 2))) for _ in range(7)}) for _ in range(4)]
-    for places in grids:
-        found = {tuple(row) for row in families.halfplanes(places)}
+def some_of(generator, count, side, dimension):
+    """Distinct points of a grid, at most ``count``."""
+    return list({tuple(map(int, generator.integers(0, side, dimension))) for _ in range(count)})
+
+
+PLANE = [[(x, y) for x in range(3) for y in range(2)], [(x, 2 * x) for x in range(5)], [(0, 0)]]
+SPACE = [[(x, 2 * x, 1 - x) for x in range(5)], [(x, y, x + 2 * y) for x in range(3) for y in range(2)], [(4, 4, 4)]]
+LINE = [[(3,), (0,), (7,)]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_halfspaces_against_linear_programs(seed):
+    generator = np.random.default_rng(seed)
+    sets = [some_of(generator, 7, 4, 2), some_of(generator, 8, 3, 3), some_of(generator, 7, 2, 4)]
+    for places in sets + (PLANE + SPACE + LINE) * (seed == 0):
+        found = {tuple(row) for row in families.halfspaces(places)}
         assert found == {cut for cut in product((0, 1), repeat=len(places)) if separable(np.array(places), cut)}
+
+
+@pytest.mark.parametrize(("bits", "count"), [(1, 4), (2, 14), (3, 104)])
+def test_halfspaces_of_the_cube_are_threshold_functions(bits, count):
+    """Their numbers are those of the literature (Muroga 1971)."""
+    matrix = families.halfspaces(list(product((0, 1), repeat=bits)))
+    assert len(matrix) == len(np.unique(matrix, axis=0)) == count
+
+
+def ball(points, cut):
+    """Whether |x - m|^2 <= r for the points of the cut alone: |x|^2 - 2 <m, x> + |m|^2 - r is at most 0 there."""
+    signs, squares = np.where(cut, 1.0, -1.0), np.sum(points**2, axis=1)
+    rows = signs[:, None] * np.column_stack([-2 * points, np.ones(len(points))])
+    free = [(None, None)] * rows.shape[1]
+    return linprog(np.zeros(len(free)), rows, -signs * squares - 1e-3, bounds=free).status == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_balls_against_linear_programs(seed):
+    """Every cut is a ball or the outside of one, and these are cuts; the slack of 1e-3 is within all of them."""
+    generator = np.random.default_rng(seed)
+    for places in [some_of(generator, 7, 4, 2), some_of(generator, 6, 3, 3)] + (PLANE + LINE) * (seed == 0):
+        points, cuts = np.array(places), list(product((0, 1), repeat=len(places)))
+        found = {tuple(row) for row in families.balls(places)}
+        assert found == {cut for cut in cuts if ball(points, cut) or ball(points, tuple(1 - bit for bit in cut))}
+        assert {tuple(row) for row in families.halfspaces(places)} <= found
 
 
 @pytest.mark.parametrize("largest", [5, 6, 7, 8, 15, 16, 31, 32, 63, 64, 127, 255])

@@ -172,8 +172,11 @@ def test_exactly_is_true_or_false(exactly):
         families.points(8, 2, exactly)
 
 
-@pytest.mark.parametrize("places", [[(0.5, 1), (0, 0)], None, [1, 2], ["ab"], [], [(0, 0), (0, 0)], [(1, 2, 3)]])
-def test_halfplanes_need_distinct_points_with_whole_coordinates(places):
+@pytest.mark.parametrize(
+    "places", [[(0.5, 1), (0, 0)], None, [1, 2], ["ab"], [], [(0, 0), (0, 0)], [(1, 2), (1, 2, 3)]]
+)
+@pytest.mark.parametrize("family", [families.halfspaces, families.balls])
+def test_halfspaces_need_distinct_points_with_whole_coordinates(places, family):
     with pytest.raises(InputError, match="places: expected distinct points"):
-        families.halfplanes(places)
-    assert len(families.halfplanes(np.array([(0, 0), (1, 2)]))) == 4
+        family(places)
+    assert len(families.halfspaces(np.array([(0, 0), (1, 2)]))) == 4
