@@ -11,9 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
-# bytecode of tests, and of dpjax/ in the processes that they start, which would compile it again each time
-os.environ["PYTHONDONTWRITEBYTECODE"] = ""
-
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers and processes that tests start inherit it
     os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="dpjax-programs-")
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
@@ -42,7 +39,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-sys.dont_write_bytecode = False
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of what is outside of dpjax/
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed

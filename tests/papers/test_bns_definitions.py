@@ -1,5 +1,6 @@
 """Definitions of Bun, Nissim, Stemmer 2016, word by word on small worlds, against the objects that stand for them."""
 
+import functools
 from fractions import Fraction
 
 import jax
@@ -92,6 +93,7 @@ def joint(kind, values, k, seed):
 
 
 predict = jax.jit(lambda concepts, found, x: concepts.predict(found, x), static_argnums=0)
+matrix = functools.cache(lambda concepts: concepts.matrix())
 
 
 def excess(concepts, found, law, ones):
@@ -102,7 +104,7 @@ def excess(concepts, found, law, ones):
         return np.asarray(law) @ np.where(labels, 1 - ones, ones)
 
     ours = error(np.asarray(predict(concepts, found, elements)))
-    all_of = [error(np.tile(row[:, None], (1, ones.shape[1]))) for row in concepts.matrix()]
+    all_of = [error(np.tile(row[:, None], (1, ones.shape[1]))) for row in matrix(concepts)]
     return ours - np.min(all_of, axis=0)
 
 

@@ -163,9 +163,14 @@ def test_any_budget_runs(method):
         assert epsilon < 90 or delta == 0 or (outcome == 0).all()
 
 
-@pytest.mark.optimized
 @pytest.mark.parametrize(
-    "method", [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
+    "method",
+    [
+        pytest.param(
+            name, marks=pytest.mark.optimized if name == "majority" else () if name in SHORT else pytest.mark.slow
+        )
+        for name in METHODS
+    ],
 )
 def test_buffer_order_and_batch_do_not_matter(method):
     plan = m.plan_for(method, 40, EPSILON, DELTA, BETA)
