@@ -21,6 +21,7 @@ LEARNERS = {
 }
 SLOW = (
     "improper, auto",
+    "improper, majority",  # its sizes are those of the interior points and of the subsamples, which the others have
     "improper, treelog",
     "improper, rsc",
     "improper, tree",
