@@ -1,5 +1,6 @@
 """What all tests share. Nothing here changes what JAX computes: the suite runs with JAX_ENABLE_X64 at 0 and at 1."""
 
+import gc
 import json
 import os
 import shutil
@@ -43,6 +44,12 @@ SITE = ("benchmarks", "docs", "notebooks", "scripts")  # folders of tests of wha
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 
 
+def _folder(path):
+    """The folder of tests/ that a file or folder is in."""
+    below = ROOT / "tests"
+    return path.relative_to(below).parts[0] if below in path.parents else ""
+
+
 def pytest_unconfigure():
     """Programs that one file compiled serve the next and the other worker, and no later run."""
     for owner, folder in (
@@ -53,12 +60,39 @@ def pytest_unconfigure():
             shutil.rmtree(os.environ[folder], ignore_errors=True)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Folders of `SITE` are not imported by a run that selects none of their tests."""
+    if "not site" in config.option.markexpr and _folder(collection_path) in SITE:
+        return True
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
-    """Tests in folders of `SITE` have the marker ``site``."""
+    """Tests in folders of `SITE` have the marker ``site``, cases that a ``grid`` leaves out the marker ``slow``.
+
+    In each file those that are ``optimized`` are last: the change forgets what was compiled.
+    """
+    grids = {}
     for item in items:
-        if item.path.relative_to(ROOT / "tests").parts[0] in SITE:
+        if _folder(item.path) in SITE:
             item.add_marker("site")
+        if (grid := item.get_closest_marker("grid")) and item.get_closest_marker("slow") is None:
+            per = tuple(id(item.callspec.params[name]) for name in grid.kwargs.get("per", ()))
+            grids.setdefault((item.path, item.originalname, per), (grid.kwargs.get("keep", 3), []))[1].append(item)
+    for keep, cases in grids.values():
+        kept = np.linspace(0, len(cases) - 1, keep).round() if keep > 1 else [len(cases) // 2]
+        for i in {*range(len(cases))} - {*map(int, kept)}:
+            cases[i].add_marker("slow")
+    place = {path: i for i, path in enumerate(dict.fromkeys(item.path for item in items))}
+    items.sort(key=lambda item: (place[item.path], item.get_closest_marker("optimized") is not None))
+
+
+def pytest_collection_finish():
+    """Tests live to the end of the run: the garbage collector need not visit them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture

@@ -83,9 +83,9 @@ STANDARD = set(__import__("sys").stdlib_module_names)
 
 
 @cache
-def tree_of(path):
-    """Parsed once for all tests."""
-    return ast.parse(path.read_text())
+def parsed(source):
+    """Once for all tests."""
+    return ast.parse(source)
 
 
 def module_of(path):
@@ -100,7 +100,7 @@ def layer(module):
 def imports(path):
     """Absolute dotted names of everything that a file imports, with what is taken from it: (module, name or None)."""
     package = ["dpjax", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(tree_of(path)):
+    for node in ast.walk(parsed(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -233,7 +233,7 @@ def is_extension(name):
 
 
 def violations(source, module):
-    tree = ast.parse(source)
+    tree = parsed(source)
     names = aliases(tree)
     bound = {
         node.targets[0].id: node.value
@@ -325,7 +325,7 @@ def test_the_forbidden_list_reads_code_not_text(source):
 
 def chains(source):
     """Calls of isinstance that list more than two kinds of dpjax, and runs of such calls on one value."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     names = aliases(tree)
     for scope in ast.walk(tree):
         if not isinstance(scope, ast.FunctionDef):
@@ -374,7 +374,7 @@ def public_definitions(tree):
 
 def test_everything_public_is_documented():
     for path in FILES:
-        tree = tree_of(path)
+        tree = parsed(path.read_text())
         silent = [name for name, node in public_definitions(tree) if not ast.get_docstring(node)]
         assert not silent, f"{module_of(path)}: {silent}"
         assert not tree.body or ast.get_docstring(tree), f"{module_of(path)}: the module itself"

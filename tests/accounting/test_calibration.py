@@ -23,6 +23,7 @@ from dpjax.core.checks import InputError
 TARGETS = [(1.0, 1e-6, 10), (50.0, 1e-12, 3), (1e-6, 1e-12, 10_000), (0.3, 0.01, 1)]
 
 
+@pytest.mark.grid(keep=2, per=["family"])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize(("epsilon", "delta", "rounds"), TARGETS)
 def test_largest_within_the_target(family, epsilon, delta, rounds):

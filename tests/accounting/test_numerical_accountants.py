@@ -79,6 +79,7 @@ def test_rounds_of_randomized_response_count():
     assert ours == pytest.approx(optimal_epsilon(1.0, rounds, 1e-6), rel=1e-6)
 
 
+@pytest.mark.grid(keep=6)
 @pytest.mark.parametrize(
     ("epsilon", "rounds"), [(1.0, 1), (1.0, 100), (0.01, 10_000), (5.0, 4), (1e-6, 300), (50.0, 20)]
 )
@@ -89,6 +90,7 @@ def test_pld_is_optimal_composition_for_randomized_response(epsilon, rounds, del
     assert exact * (1 - 1e-8) <= whole <= exact * (1 + 1e-6) + 1e-8 * epsilon
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("shift", "rounds", "delta"),
     [

@@ -58,6 +58,7 @@ def test_approximate_parts_against_the_worst_mechanism(laws, rounds):
         assert whole.delta == pytest.approx(float(hockey_stick(p, q, whole.epsilon)), rel=1e-6)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("epsilon0", "rounds", "epsilon"),
     [
@@ -92,6 +93,7 @@ def test_never_worse_than_the_other_theorems(laws, epsilon0, rounds, slack):
         assert tight.delta <= printed.delta
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("epsilon", "delta", "rounds"), EXTREMES)
 def test_epsilon_is_certified_and_the_smallest(laws, epsilon, delta, rounds):
     epsilon0 = epsilon / max(1, rounds // 20)
@@ -104,6 +106,7 @@ def test_epsilon_is_certified_and_the_smallest(laws, epsilon, delta, rounds):
         assert laws.decimal_delta(epsilon0, rounds, max(smaller, 0.0)) > Decimal(delta) * Decimal(1 - 1e-8)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("epsilon", "delta", "rounds"), EXTREMES)
 def test_epsilon0_is_certified_and_the_largest(laws, epsilon, delta, rounds):
     epsilon0 = optimal_epsilon0(epsilon, delta, rounds)
@@ -134,6 +137,7 @@ def test_part_deltas_are_paid_first(laws):
         optimal_epsilon0(1.0, 1e-6, 30, delta0=1e-7)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("rounds", "epsilon0"), [(1, 0.5), (10, 0.5), (64, 0.25), (100, 0.5)])
 def test_agrees_with_dp_accounting(rounds, epsilon0):
     grid = 2.0**-14  # divides epsilon0, so that nothing is rounded

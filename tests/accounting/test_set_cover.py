@@ -165,7 +165,7 @@ def test_closed_forms_are_certified(relation):
     ],
 )
 def test_zcdp_and_pure_are_certified(rounds, relation):
-    for epsilon, delta in itertools.product((0.1, 1.0, 4.0), (1e-9, 1e-3, 0.3)):
+    for epsilon, delta in itertools.product((0.1, 4.0), (1e-9, 0.3)):
         for share in (0.0, 0.2):
             noisy = calibrate_set_cover(epsilon, delta, rounds, 3, relation, "zcdp", share) if share else None
             coefficient = noisy.coefficient if noisy else zcdp_coefficient(epsilon, delta, rounds, relation, 0.0)

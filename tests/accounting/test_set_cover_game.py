@@ -173,6 +173,7 @@ def limit_delta(epsilon, coefficient):
     return best
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize(("epsilon", "coefficient"), [(0.3, 0.1), (0.5, 0.1), (2.0, 0.5)])
 def test_many_rounds_approach_the_limit(epsilon, coefficient):
     limit = limit_delta(epsilon, coefficient)
@@ -187,13 +188,13 @@ def test_many_rounds_approach_the_limit(epsilon, coefficient):
 )
 def test_monotone(relation, k):
     rate = 0.0 if k else 0.05
-    by_epsilon = [game_delta(e, 0.2, 5, rate, k, relation) for e in np.linspace(0, 1.5, 12)]
+    by_epsilon = [game_delta(e, 0.2, 5, rate, k, relation) for e in np.linspace(0, 1.5, 5)]
     assert np.all(np.diff(by_epsilon) <= 0)
-    by_coefficient = [game_delta(0.5, c, 5, rate, k, relation) for c in np.linspace(0.05, 1, 12)]
+    by_coefficient = [game_delta(0.5, c, 5, rate, k, relation) for c in np.linspace(0.05, 1, 5)]
     assert np.all(np.diff(by_coefficient) >= 0)
-    by_rounds = [game_delta(0.5, 0.2, m, rate, k, relation, 96) for m in range(1, 8)]
+    by_rounds = [game_delta(0.5, 0.2, m, rate, k, relation, 96) for m in (1, 2, 3, 7)]
     assert np.all(np.diff(by_rounds) >= 0)
-    finer = [game_delta(0.5, 0.2, 5, rate, k, relation, cells) for cells in (8, 16, 32, 64, 128)]
+    finer = [game_delta(0.5, 0.2, 5, rate, k, relation, cells) for cells in (8, 32, 128)]
     assert np.all(np.diff(finer) <= 0) and finer[0] < 2.5 * finer[-1]
 
 

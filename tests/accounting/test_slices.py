@@ -86,6 +86,7 @@ def worst(rounds, length_epsilon, epsilon0, noise, rng, cases):
     return ratio
 
 
+@pytest.mark.grid(keep=4, per=["noise"])
 @pytest.mark.parametrize("noise", [geometric_noise, response])
 @pytest.mark.parametrize(("length_epsilon", "epsilon0"), [(0.5, 0.5), (1.0, 0.3), (0.4, 1.2), (2.0, 2.0)])
 @pytest.mark.parametrize(("rounds", "cases"), [(1, 20), (2, 4), (3, 1)])
@@ -133,6 +134,7 @@ def series(epsilon, e_g, e_A, rounds):
         return max(sums)
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize(("e_g", "e_A"), [(0.01, 0.01), (0.3, 0.1), (0.1, 0.3), (1.0, 0.5), (1.0, 2.0), (3.0, 3.0)])
 @pytest.mark.parametrize("rounds", [None, 3, *(pytest.param(r, marks=pytest.mark.slow) for r in (1, 40))])
 def test_series_to_many_digits(e_g, e_A, rounds):

@@ -37,6 +37,7 @@ def whole(epsilon, delta, rounds, composition, spends):
     return composed(run(part, spends), rounds, float(down(part.slack)), composition, "all runs")
 
 
+@pytest.mark.grid(per=["composition"])
 @pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize(("composition", "spends"), ALLOWED)
 def test_no_budget_is_exceeded_and_hardly_anything_is_left(composition, spends, rounds):
@@ -78,6 +79,7 @@ def independent_epsilon(part, rounds, composition, spends):
     return zcdp_epsilon(rounds * rho, part.slack)
 
 
+@pytest.mark.grid(keep=2, per=["composition"])
 @pytest.mark.parametrize("rounds", [2, 8, 1024])
 @pytest.mark.parametrize(("composition", "spends"), ALLOWED)
 def test_the_split_solves_the_theorems_equation(composition, spends, rounds):

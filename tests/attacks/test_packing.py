@@ -32,6 +32,7 @@ class Liar(ERM):
         return Guarantee(0.5, 0.0, Neighboring.REPLACE_ONE, "a lie")
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize(("rows", "epsilon"), [(1, 1.0), (4, 0.3), (9, 2.0)])
 def test_two_concepts_of_the_exponential_mechanism(rows, epsilon):
     """s = 1 / (1 + e^(-epsilon m / 2)), which asks for half of epsilon."""

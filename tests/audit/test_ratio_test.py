@@ -19,6 +19,7 @@ def rejections(n, m, epsilon, delta, level=LEVEL):
     return p_value(x, n, y, m, epsilon, delta, significance=level) <= level
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("n", "m", "epsilon", "delta"),
     [(20, 20, 1.0, 0.0), (40, 25, 0.5, 0.01), (15, 60, 2.0, 0.0), (30, 30, 0.0, 0.2), (50, 50, 0.1, 0.0), (1, 1, 1, 0)],

@@ -85,6 +85,7 @@ def test_the_budget_is_that_of_the_claim():
         audit.exact(traced(response(1.0)), 1.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("pair", "lost"),
     [

@@ -33,6 +33,7 @@ LARGE = {
 COUNT = jax.jit(jax.vmap(lambda machine, x, y: run_automaton(machine, x, y).mistakes, (None, 0, 0)))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("matrix", "conservative"),
     [
@@ -52,6 +53,7 @@ def test_mistakes_on_every_realizable_sequence(matrix, conservative):
     assert worst == dimension == machine.dimension[0]  # at most the dimension, and some sequence attains it
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("matrix", LARGE.values(), ids=LARGE)
 def test_mistakes_on_random_realizable_sequences(matrix):
     """Together 10^5 sequences of 60 rows."""
@@ -62,6 +64,7 @@ def test_mistakes_on_random_realizable_sequences(matrix):
     assert int(COUNT(machine, jnp.asarray(x), jnp.asarray(y)).max()) <= littlestone_dimension(matrix).value
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("matrix", LARGE.values(), ids=LARGE)
 def test_an_adversary_forces_as_many_mistakes_as_the_dimension(matrix):
     """It walks the shattered tree, away from each prediction."""
@@ -93,6 +96,7 @@ def test_too_many_states_are_refused():
         standard_optimal_algorithm([[0, 1], [0, 1]])
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize("factor", [0.1, 0.5, 0.9])
 def test_weighted_majority_mistakes(factor):
     generator = np.random.default_rng(4)

@@ -1,5 +1,6 @@
 """Halfplanes and the square: which ones matter there, and hypotheses without those that do not."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -49,13 +50,14 @@ def test_crosses_and_meets_against_all_corners_and_shapely():
 def test_a_trimmed_polygon_has_the_same_labels(d):
     rng, dropped = np.random.default_rng(1), 0
     concepts, scale = ConvexPolygons(d, 6), d / D
+    predict = jax.jit(concepts.predict)
     x = concepts.domain.encode([tuple(int(c * scale) for c in row) for row in GRID.tolist()])
     for _ in range(5):
         lines = lines_at_random(rng, 6)
         words = concepts.of_lines(list(map(tuple, lines[:, :2])), list(lines[:, 2] * scale))
         whole = Hypothesis.of(jnp.asarray(words)[None])
         small = concepts.trimmed(whole)
-        np.testing.assert_array_equal(concepts.predict(small, jnp.asarray(x)), concepts.predict(whole, jnp.asarray(x)))
+        np.testing.assert_array_equal(predict(small, jnp.asarray(x)), predict(whole, jnp.asarray(x)))
         left = small.concept.shape[1] // concepts.words
         dropped += 6 - left
         assert concepts.describe(small) == [f"1 iff in all of {left} halfplanes"]
@@ -68,7 +70,7 @@ def test_a_trimmed_polygon_has_the_same_labels(d):
 def test_a_trimmed_union_has_the_same_labels():
     rng, dropped, nowhere = np.random.default_rng(2), 0, 0
     concepts, parts = Unions(D, 5, 3), ConvexPolygons(D, 3)
-    x = jnp.asarray(GRID)
+    x, predict = jnp.asarray(GRID), jax.jit(concepts.predict)
     for size in (5, 1):
         for _ in range(8):
             words = []
@@ -79,7 +81,7 @@ def test_a_trimmed_union_has_the_same_labels():
                 words += parts.of_lines(list(map(tuple, normals)), list(normals @ centre + 3)).tolist()
             whole = Hypothesis.of(jnp.asarray(words, jnp.uint32)[None])
             small = concepts.trimmed(whole)
-            np.testing.assert_array_equal(concepts.predict(small, x), concepts.predict(whole, x))
+            np.testing.assert_array_equal(predict(small, x), predict(whole, x))
             assert shapely.equals_exact(region(concepts, small), region(concepts, whole), 1e-6) or (
                 region(concepts, small).symmetric_difference(region(concepts, whole)).area < 1e-6
             )

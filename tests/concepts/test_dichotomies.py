@@ -54,6 +54,7 @@ def found(concepts, values, slots, generator):
     return chosen, [tuple(column) for column in says[places][:, exists].T.tolist()]
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize("concepts", SMALL, ids=name)
 def test_every_cut_of_a_small_domain_once(concepts):
     generator, size = np.random.default_rng(concepts.size), concepts.domain.size

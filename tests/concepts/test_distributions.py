@@ -66,6 +66,7 @@ def test_masses_are_exact(name):
         assert int(b) == (mass_up_to(segments, x)) % 2**64, x
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_are_the_inverse_of_the_cumulated_mass(key, name):
     """Element by element, from the same words: unit floor(word x total / 2**64) belongs to the element holding it."""

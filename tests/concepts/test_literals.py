@@ -62,6 +62,7 @@ def predict(concepts):
 # --- the class ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.grid(keep=2, per=["kind"])
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_predictions(kind, dimension):
@@ -156,6 +157,7 @@ def probability(concepts, number, ones):
     return found
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("kind", "dimension"),
     [

@@ -68,6 +68,7 @@ def test_dimensions_that_are_none(dimension):
 
 
 @pytest.mark.statistical
+@pytest.mark.grid
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_uniform_elements(dimension, key, stats):
     cube, count = UniformCube(dimension), 4000
@@ -93,6 +94,7 @@ def test_uniform_elements(dimension, key, stats):
 # --- the class ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_predictions(dimension):
     generator, concepts = np.random.default_rng(dimension), Parities(dimension)

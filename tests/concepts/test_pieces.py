@@ -114,6 +114,7 @@ def assert_pieces(found, concepts, rows):
         assert own[0][2] == empirical_error(concepts, probe, rows), (probe, own[0])
 
 
+@pytest.mark.grid(keep=7)
 @pytest.mark.parametrize(
     "concepts",
     [

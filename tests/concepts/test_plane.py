@@ -28,6 +28,7 @@ def test_elements_are_pairs_or_numbers():
 
 
 @pytest.mark.statistical
+@pytest.mark.grid
 @pytest.mark.parametrize("d", [1, 4, 2**30, 2**32 - 1, 2**64 - 1])
 def test_draws_are_uniform(d, key, stats):
     law = UniformPlane(d)

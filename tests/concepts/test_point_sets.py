@@ -47,12 +47,12 @@ def test_predictions_and_errors_against_lists(ones, bits):
     sets = [[sorted(generator.choice(size, ones, replace=False).tolist()) for _ in range(bits)] for _ in range(6)]
     plain = Hypothesis(jnp.asarray(concepts.encoded(sets)), jnp.arange(6) == 5, jnp.zeros(6, jnp.int32))
     x = jnp.arange(size, dtype=jnp.uint32)[:, None]
-    says = np.asarray(concepts.predict(plain, x)).reshape(size, 6, bits)
+    says = np.asarray(jax.jit(concepts.predict)(plain, x)).reshape(size, 6, bits)
     expected = np.array([[[e in own and j < 5 for own in sets[j]] for j in range(6)] for e in range(size)])
     assert np.array_equal(says, expected)
     hashes = Hash.draw(jax.random.key(3), 4, 4, 8)
     improper = by_buckets(generator, 6, ones * bits, 4, bits, hashes, 4)
-    drawn = np.asarray(improper.predict(x)).reshape(size, 6, bits)
+    drawn = np.asarray(jax.jit(improper.predict)(x)).reshape(size, 6, bits)
     bucket = np.asarray(hashes(x))
     for j, words in enumerate(np.asarray(improper.concept).tolist()):
         named = dict(zip(words[1::2], words[2::2], strict=True)) if j < 5 else {}
@@ -65,7 +65,7 @@ def test_predictions_and_errors_against_lists(ones, bits):
     )
     for law in laws:
         with jax.enable_x64(True):
-            mass = np.asarray(law.mass_at(jnp.arange(size, dtype=jnp.uint64))).astype(object)
+            mass = np.asarray(jax.jit(law.mass_at)(jnp.arange(size, dtype=jnp.uint64))).astype(object)
         for one, labels in ((plain, says[:, ::-1]), (improper, drawn)):
             other = jax.tree.map(lambda part: part[::-1], plain) if one is plain else plain
             one = one if one is improper else jax.tree.map(lambda part: part[::-1], plain)

@@ -46,12 +46,13 @@ def test_it_is_the_tree_of_its_table(legs, bits):
 
     ours, theirs = concepts(spider, nodes), concepts(tree, [there[node] for node in nodes])
     x = jnp.asarray(spider.domain.encode(range(spider.domain.size)))
-    np.testing.assert_array_equal(spider.predict(ours, x), tree.predict(theirs, x))
-    np.testing.assert_array_equal(spider.depth_of(ours.concept), tree.depth_of(theirs.concept))
+    np.testing.assert_array_equal(jax.jit(spider.predict)(ours, x), jax.jit(tree.predict)(theirs, x))
+    np.testing.assert_array_equal(jax.jit(spider.depth_of)(ours.concept), jax.jit(tree.depth_of)(theirs.concept))
+    climbed, expected = jax.jit(spider.ancestor), jax.jit(tree.ancestor)
     for depth in range(spider.height + 2):
         at = jnp.asarray([depth], jnp.uint32)
-        above = [there[int(node)] for node in decode(spider.ancestor(ours.concept, at))]
-        np.testing.assert_array_equal(above, decode(tree.ancestor(theirs.concept, at)))
+        above = [there[int(node)] for node in decode(climbed(ours.concept, at))]
+        np.testing.assert_array_equal(above, decode(expected(theirs.concept, at)))
 
 
 @pytest.mark.parametrize(("legs", "bits"), [(1, 2), (3, 1), (2, 2)])
@@ -62,10 +63,11 @@ def test_deterministic_nodes_are_those_of_the_table_for_all_samples(legs, bits):
     samples = list(itertools.product(rows, repeat=3))
     x = jnp.asarray(spider.domain.encode([[row[0] for row in sample] for sample in samples]))
     y = jnp.asarray([[row[1] for row in sample] for sample in samples])
+    found, expected = jax.jit(spider.deterministic), jax.jit(tree.deterministic)
     for mask in ([True] * 3, [True, False, True], [False] * 3):
         mask = jnp.broadcast_to(jnp.asarray(mask), y.shape)
-        ours = decode(spider.deterministic(x, y, mask))
-        theirs = decode(tree.deterministic(x, y, mask))
+        ours = decode(found(x, y, mask))
+        theirs = decode(expected(x, y, mask))
         np.testing.assert_array_equal([there[int(node)] for node in ours], theirs)
 
 
@@ -80,8 +82,9 @@ def test_errors_are_masses_of_disagreements(legs, bits):
     pairs = list(itertools.product(nodes, repeat=2))
     one, two = (concepts(spider, list(column)) for column in zip(*pairs, strict=True))
     with jax.enable_x64(True):
-        errors = np.asarray(spider.error(law, one, two))
-    differ = np.asarray(spider.predict(one, x) != spider.predict(two, x))
+        errors = np.asarray(jax.jit(spider.error)(law, one, two))
+    predict = jax.jit(spider.predict)
+    differ = np.asarray(predict(one, x)) != np.asarray(predict(two, x))
     np.testing.assert_array_equal(errors, (np.arange(1, len(places) + 1)[:, None] * differ).sum(axis=0))
 
 
@@ -90,8 +93,9 @@ def test_all_mass_on_one_leg_does_not_wrap():
     law = distributions.from_segments(spider.domain, [((1 << 70) + 5, (1 << 70) + 6, 2**63)])
     one, none = concepts(spider, [(1 << 70) + 9]), concepts(spider, [0])
     with jax.enable_x64(True):
-        assert int(spider.error(law, one, none)[0]) == 2**64 - 1
-        assert int(spider.error(law, concepts(spider, [(1 << 70) + 4]), none)[0]) == 0
+        error = jax.jit(spider.error)
+        assert int(error(law, one, none)[0]) == 2**64 - 1
+        assert int(error(law, concepts(spider, [(1 << 70) + 4]), none)[0]) == 0
 
 
 def test_the_zero_function_is_the_root():
@@ -99,11 +103,12 @@ def test_the_zero_function_is_the_root():
     root = concepts(spider, [3])
     zero = Hypothesis(root.concept, jnp.ones(1, bool), root.outcome)
     x = jnp.asarray(spider.domain.encode(range(16)))
-    assert not spider.predict(zero, x).any()
+    assert not jax.jit(spider.predict)(zero, x).any()
+    error = jax.jit(spider.error)
     with jax.enable_x64(True):
         law = distributions.uniform(spider.domain)
-        assert int(spider.error(law, zero, concepts(spider, [0]))[0]) == 0
-        assert int(spider.error(law, zero, root)[0]) == int(spider.error(law, concepts(spider, [0]), root)[0]) > 0
+        assert int(error(law, zero, concepts(spider, [0]))[0]) == 0
+        assert int(error(law, zero, root)[0]) == int(error(law, concepts(spider, [0]), root)[0]) > 0
 
 
 def test_words_say_leg_and_steps():
@@ -117,7 +122,7 @@ def test_bad_sizes_are_refused(legs, bits):
         Spider(legs, bits)
 
 
-@pytest.mark.parametrize("bits", [40, 64, 300])
+@pytest.mark.parametrize("bits", [40, 300, pytest.param(64, marks=pytest.mark.slow)])
 def test_one_leg_learns_as_the_thresholds_do(bits):
     spider, line = Spider(1, bits), Thresholds(Domain(2**bits))
     target, rows = 2**bits // 3, 1500
@@ -127,6 +132,7 @@ def test_one_leg_learns_as_the_thresholds_do(bits):
     for each in (spider, line):
         sample = Sample(x, each.predict(concepts(spider, [target]), x), jnp.ones(rows, bool))
         learner = ImproperVC1(each, "exponential")
-        answers.append(learner.learn(keys.root(2), sample, learner.plan(Privacy(2.0, 1e-6), Accuracy(0.2, 0.2))))
+        plan = learner.plan(Privacy(2.0, 1e-6), Accuracy(0.2, 0.2))
+        answers.append(jax.jit(learner.learn)(keys.root(2), sample, plan))
     np.testing.assert_array_equal(answers[0].concept, answers[1].concept)
     assert int(answers[0].outcome[0]) == 0

@@ -12,7 +12,7 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.dimensions import vc_dimension
 
-CLASSES = 2000
+CLASSES = 500
 SHATTERING = 500
 
 

@@ -92,6 +92,7 @@ def test_errors_are_the_rates_of_wrong_labels(task, stats):
     stats.frequency(int(wrong.sum()), len(wrong), error)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task.concepts).__name__)
 def test_one_vote_has_the_error_of_its_concept(task):
     one, target = (task.draw_targets(jax.random.key(seed), 1) for seed in (3, 4))

@@ -41,6 +41,7 @@ def falls(series):
     return all(one >= other for one, other in itertools.pairwise(series))
 
 
+@pytest.mark.grid(keep=2, per=["case"])
 @pytest.mark.parametrize("center", [CENTERS[0], pytest.param(CENTERS[1], marks=pytest.mark.slow)], ids=["low", "high"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_no_sample_size_grows(case, name, center):
@@ -56,6 +57,7 @@ def test_no_sample_size_grows(case, name, center):
 BITS = dp.Points(dp.Domain(2**20))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "learner",
     [
@@ -73,6 +75,7 @@ def test_learners_on_draws_need_no_more_rows_at_a_larger_budget(learner):
     assert falls(series), series
 
 
+@pytest.mark.grid(keep=2, per=["inner"])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 64.0])
 @pytest.mark.parametrize("inner", [KLN(BITS), Independent(KLN(BITS), 3, "optimal")], ids=["pure", "delta"])
 def test_the_plan_of_draws_keeps_the_theorem_and_the_budget(inner, epsilon):

@@ -28,6 +28,7 @@ def test_it_is_chosen_by_the_limbs():
     assert [type(arithmetic(limbs)) for limbs in (1, 2, 3, 64)] == [Words, Words, Limbs, Limbs]
 
 
+@pytest.mark.grid(per=["system"])
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
@@ -63,6 +64,7 @@ def test_sums_differences_and_choices(system):
     assert plain(numbers, numbers.shortened(read, numbers.constant(5)))[-1] == (values[-1] - 5) % below
 
 
+@pytest.mark.grid(per=["system"])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7])
 def test_the_largest_of_a_list(system, count):
     numbers, values, _read = system
@@ -98,6 +100,7 @@ def test_logarithms_of_counts(system):
     np.testing.assert_allclose(logs, exact, rtol=1e-14)
 
 
+@pytest.mark.grid(per=["system"])
 @pytest.mark.parametrize("span", [0, 1, 2**32 - 1, 2**32, 2**64 - 1])
 def test_uniform_draws_reach_both_ends_and_never_leave(system, span):
     numbers, _, _ = system
@@ -110,6 +113,7 @@ def test_uniform_draws_reach_both_ends_and_never_leave(system, span):
         assert min(values) < span // 4 and max(values) > span - span // 4
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 def test_shifts_of_limbs(width):
     with jax.enable_x64(True):

@@ -53,6 +53,7 @@ def test_encode_is_a_plain_number_and_inverts():
         B.limbs(0)
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_order_prefixes_and_arithmetic(bits):
     a, b = pairs(bits)
@@ -165,6 +166,7 @@ def _big_log(value):
 
 
 @pytest.mark.statistical
+@pytest.mark.grid
 @pytest.mark.parametrize(("bits", "last"), [(3, 4), (1, 0), (32, 2**32 - 1), (65, 5 << 62), (1024, 1023)])
 def test_uniform_up_to_is_uniform(bits, last, stats):
     """Exactly uniform for small bounds; in 8 equal parts of the range for large ones."""

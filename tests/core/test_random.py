@@ -38,6 +38,7 @@ def assert_bits_of_jax_random(key, shape, draw):
 
 
 @pytest.mark.optimized
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_words_are_the_bits_of_jax_random(key, shape):
     assert_bits_of_jax_random(key, shape, words)
@@ -126,6 +127,7 @@ def test_prefix_stability_with_trailing_axes_and_in_float64(key):
 
 
 @pytest.mark.optimized
+@pytest.mark.grid(keep=1, per=["name"])
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize(
     "trailing", [(3,), (5,), *(pytest.param(one, marks=pytest.mark.slow) for one in ((2,), (3, 3)))], ids=str
@@ -521,6 +523,7 @@ def test_randint_with_one_bound_is_prefix_stable_and_never_reaches_it(key):
 
 
 @pytest.mark.statistical
+@pytest.mark.grid
 @pytest.mark.parametrize(("bound", "limbs"), [(6, 4), (3 * 2**62, 4), (5 * 2**120, 4), (5 * 2**252, 8)])
 def test_randint_is_uniform(key, stats, bound, limbs):
     count, cells = 30_000, 6

@@ -57,6 +57,7 @@ WIDE = families.one_bit_gap(1199)  # 600 labels at each of 600 elements: 10^8 pa
 BINARY = (np.random.default_rng(3).random((4000, 1000)) < 0.5).astype(np.int64)
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize(
     ("dimension", "matrix"),
     [

@@ -27,6 +27,7 @@ TIGHT = {
 TARGETS = {target.name.removeprefix("accounting: "): target for target in evidence.accounting_targets()}
 
 
+@pytest.mark.grid(keep=2, per=["name"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda p: f"{p.epsilon}, {p.delta}")
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_rule_promises_too_much(name, budget):

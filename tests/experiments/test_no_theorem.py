@@ -104,6 +104,7 @@ TOO_FEW = {
 }
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize("name", TOO_FEW)
 def test_numbers_below_a_theorem_do_not_stop_a_study(name):
     """The plan exists, so the learner can be measured, in a list of sizes or by a search."""

@@ -153,7 +153,7 @@ def require_right(folder, source, whole, what):
     return {name for name in whole if said[name] == REFUSED}
 
 
-@pytest.mark.parametrize("flips", [9, pytest.param(48, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flips", [6, pytest.param(48, marks=pytest.mark.slow)])
 def test_flipped_bits(folder, source, whole, flips):
     """Of so many flips of one bit of a result and of a study 2 of 3 change a value, and each of these is seen."""
     for path in files(folder):
@@ -169,7 +169,7 @@ def test_flipped_bits(folder, source, whole, flips):
 def test_other_content(folder, source, whole):
     for path in files(folder):
         data = path.read_bytes()
-        for damaged in (*hostile.OTHERS, *hostile.cuts(data, 3)):
+        for damaged in (*hostile.OTHERS, *hostile.cuts(data, 1)):
             path.write_bytes(damaged)
             require_right(folder, source, whole, (path.name, damaged[:20]))
         path.write_bytes(data)
@@ -194,7 +194,7 @@ def test_values_of_other_types(folder, source):
         if path.name == "code":
             continue
         data = path.read_bytes()
-        for what, document in hostile.replaced(unsealed(data), seed=2, each=2):
+        for what, document in hostile.replaced(unsealed(data), seed=2, each=1):
             path.write_bytes(hostile.dumped(document))
             said = {}
             for name, reader in readers(folder, source):
@@ -207,7 +207,7 @@ def test_values_of_other_types(folder, source):
                         raise AssertionError((path.name, what, name)) from error
             tried += 1
         path.write_bytes(data)
-    assert tried > 500
+    assert tried > 250
 
 
 READ_BY = {
@@ -421,7 +421,7 @@ NONSENSE = (
 )
 
 
-@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_configurations(source, share):
     """Every value of a study as a person writes it, and as a result holds it, replaced by nonsense of all types."""
     mine = {

@@ -47,7 +47,7 @@ def refused(words, capsys):
     return told.err
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.slow)])
 def test_flags(places, capsys, monkeypatch, tmp_path, step):
     monkeypatch.chdir(tmp_path)
     found = list(flags())

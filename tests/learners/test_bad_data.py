@@ -35,6 +35,8 @@ AGNOSTIC = {
     "generic thresholds": GenericLearner(THRESHOLDS, K, Hierarchy(20, levels=4)),
 }
 VOTING = {"points": PointLearner(POINTS), "parities": ParityLearner(Parities(20), 5, 12)}
+GENERIC = ("generic thresholds", "generic points")
+"""tests/conformance has one row, no row and rows that are all learned of this learner in short."""
 ALL = AGNOSTIC | VOTING | {"stable points": StablePoints(POINTS)}
 
 
@@ -96,7 +98,7 @@ def test_stable_points_believe_ones():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "generic thresholds" else name for name in ALL]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in GENERIC else name for name in ALL]
 )
 def test_points_that_are_all_alike(name):
     for label in (False, True):
@@ -105,7 +107,7 @@ def test_points_that_are_all_alike(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "generic thresholds" else name for name in ALL]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in GENERIC else name for name in ALL]
 )
 @pytest.mark.parametrize("rows", [0, 1])
 def test_one_row_and_none(name, rows):

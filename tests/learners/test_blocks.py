@@ -25,6 +25,7 @@ def test_proportions_are_kept_from_below(weights):
             assert abs(blocks.rows(i, n) - n * count / len(blocks.order)) <= len(weights)
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize("weights", [(1, 2), (3, 5, 8, 13), (25, 19, 19, 19)])
 @pytest.mark.parametrize("n", [1, 2, 50, 131])
 def test_blocks_are_the_rows_that_the_pattern_names(weights, n):

@@ -162,6 +162,7 @@ class Improper(Learner):
 # --- it is total -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.grid(keep=2, per=["n"])
 @pytest.mark.parametrize("privacy", BUDGETS, ids=lambda p: f"{p.epsilon:g}-{p.delta:g}")
 @pytest.mark.parametrize("n", [0, 1, 2, 9])
 def test_a_few_rows_and_more_draws_than_rows(n, privacy, key):

@@ -114,5 +114,5 @@ def test_the_choice_reads_no_padding(key):
     learner = Confident(KLN(LINE), blocks=2)
     plan = learner.plan(Privacy(3.0), ACCURACY, 60)
     values, labels = list(range(60)), [i < 20 for i in range(60)]
-    found = [jit_learn(learner, key, database(LINE.domain, values, labels, c), plan).concept for c in (60, 64, 200)]
-    assert jnp.array_equal(found[0], found[1]) and jnp.array_equal(found[0], found[2])
+    found = [jit_learn(learner, key, database(LINE.domain, values, labels, c), plan).concept for c in (60, 200)]
+    assert jnp.array_equal(*found)

@@ -77,7 +77,7 @@ def test_the_theorem_is_implied_with_room():
 
 def test_error_on_the_rows_is_what_was_asked(stats):
     """On rows that nobody would expect: each a point of its own but for a few."""
-    accuracy, privacy, trials = Accuracy(0.2, 0.1), Privacy(1.0, 0.0), 1000
+    accuracy, privacy, trials = Accuracy(0.2, 0.1), Privacy(1.0, 0.0), 320
     learner = EmpiricalLearner(KLN(LINE))
     n = learner.empirical_sample_size(privacy, accuracy)
     plan = learner.plan(privacy, accuracy)
@@ -163,7 +163,7 @@ def test_rows_for_any_labels_are_those_of_the_agnostic_theorems():
 @pytest.mark.statistical
 def test_error_beyond_the_best_on_rows_of_any_labels(stats):
     """Fair coins on few elements in two columns, at the rows for any labels of the rows."""
-    accuracy, privacy, trials = Accuracy(0.25, 0.1), Privacy(1.0, 0.0), 400
+    accuracy, privacy, trials = Accuracy(0.25, 0.1), Privacy(1.0, 0.0), 160
     concepts = Points(Domain(8))
     learner = EmpiricalLearner(Independent(KLN(concepts), 2), agnostic=True)
     n = learner.empirical_sample_size(privacy, accuracy)

@@ -124,6 +124,7 @@ SANITIZED = {
 }
 
 
+@pytest.mark.grid(keep=2, per=["composition"])
 @pytest.mark.parametrize("count", [1, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])
@@ -143,7 +144,7 @@ def test_a_sweep_over_epsilon_is_one_program(name):
     sample = database(learner.concepts.domain, [1, 0], [[1, 0, 1], [0, 0, 1]], 16)
     chex.clear_trace_counter()
     learn = jax.jit(chex.assert_max_traces(learner.learn, n=1))
-    for epsilon in np.geomspace(0.25, 4, 3):
+    for epsilon in (0.25, 4.0):
         jax.eval_shape(
             learn, jax.random.key(0), sample, learner.plan(Privacy(float(epsilon), 1e-6), Accuracy(0.5, 0.1))
         )
@@ -318,5 +319,5 @@ def test_a_huge_budget_asks_for_no_more_rows(agnostic):
     """Up to a fifth, as alpha is split in fixed parts; also where e^epsilon is no float64."""
     learner = GenericLearner(Points(Domain(2**32)), 3, PointCounts(Domain(2**32)), "zcdp")
     size = learner.agnostic_sample_size if agnostic else learner.sample_size
-    found = [size(Privacy(epsilon, 1e-6), Accuracy(0.1, 0.1)) for epsilon in (4.0, 50.0, 2000.0, 1e5)]
+    found = [size(Privacy(epsilon, 1e-6), Accuracy(0.1, 0.1)) for epsilon in (4.0, 50.0, 1e5)]
     assert all(later <= 1.2 * earlier for earlier, later in itertools.pairwise(found))

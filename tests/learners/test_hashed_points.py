@@ -154,6 +154,7 @@ def test_the_domain_does_not_matter_and_more_concepts_do():
     assert 5 < sizes[1] / sizes[0] < 15 and 5 < sizes[2] / sizes[1] < 15
 
 
+@pytest.mark.grid(keep=1, per=["composition"])
 @pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])

@@ -185,6 +185,7 @@ def test_without_delta_a_learner_that_spends_some_is_refused():
             Independent(PointLearner(Points(DOMAIN)), 3, composition).plan(Privacy(1.0, 0.0), ACCURACY)
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize(
     ("one", "composition"),
     [

@@ -78,6 +78,7 @@ def plain(errors, epsilon):
     return exponential(-errors, epsilon).log_probs()
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize("concepts", CLASSES, ids=name)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilon):

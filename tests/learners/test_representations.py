@@ -48,6 +48,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.slow) if name in ("sets", "matrix", "runs") else name for name in FAMILIES],

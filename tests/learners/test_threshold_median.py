@@ -159,6 +159,7 @@ def test_added_rows_need_half_of_the_records():
         assert whole.neighboring is Neighboring.ADD_OR_REMOVE_ONE
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("size", [1, 5, 9])
 @pytest.mark.parametrize(("epsilon", "beta"), [(0.5, 0.1), (4.0, 0.5), (20.0, 0.9)])
 def test_the_law_is_the_exponential_mechanism_on_depths(size, epsilon, beta):

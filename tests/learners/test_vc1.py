@@ -103,6 +103,7 @@ def test_theorems_move_the_right_way():
 # --- the improper learner ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", TREES)
 def test_one_row_changes_one_subsample(name):
     """Whatever the labels: a replaced row moves at most one of the t nodes, for the same order of rows."""
@@ -110,7 +111,7 @@ def test_one_row_changes_one_subsample(name):
     learner = improper(tree, 6)
     plan = replace(learner.plan(Privacy(1.0, 1e-6), ACCURACY), most=16)
     nodes = jax.jit(lambda key, sample: learner.deterministic(key, sample, plan)[0])
-    for trial in range(40):
+    for trial in range(15):
         rows = int(generator.integers(1, 31))
         sample = random_sample(tree, generator, rows, 30)
         row = int(generator.integers(rows))
@@ -154,6 +155,7 @@ def test_a_subsample_is_bad_as_rarely_as_the_bound_says():
             assert np.mean(error > alpha) <= most + 4 * np.sqrt(most * (1 - most) / many)
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize("subsamples", [-1, 0, 1, 2, 5, 6, 7, 1000, 2**31 - 1])
 def test_one_row_changes_one_subsample_of_an_edited_plan(subsamples):
     """Whatever t the plan says: also beyond the buffer, and below the bucket's least."""
@@ -225,9 +227,12 @@ def test_bad_numbers_are_refused():
     tree = TREES["recursive"]
     long = trees.caterpillar(20, 2, 1.0)
     for call, name in (
-        (lambda: ProperVC1(long, rounds=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "rounds"),
-        (lambda: ProperVC1(long, share=0.15, rounds=14).sample_size(Privacy(1.0, 1e-6), ACCURACY), "share"),
-        (lambda: ProperVC1(long, subsamples=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "subsamples"),
+        (lambda: ProperVC1(long, "exponential", rounds=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "rounds"),
+        (
+            lambda: ProperVC1(long, "exponential", share=0.15, rounds=14).sample_size(Privacy(1.0, 1e-6), ACCURACY),
+            "share",
+        ),
+        (lambda: ProperVC1(long, "exponential", subsamples=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "subsamples"),
         (lambda: improper(tree, "most"), "subsamples"),
         (lambda: improper(tree, 0), "subsamples"),
         (lambda: improper(Points(Domain(4)), 3), "concepts"),
@@ -251,6 +256,7 @@ def test_bad_numbers_are_refused():
 # --- the proper learner -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", TREES)
 def test_counts_are_what_they_say(name):
     tree, generator = TREES[name], np.random.default_rng(8)
@@ -351,7 +357,7 @@ def test_the_two_parts_are_in_parallel():
 
 def test_a_claimed_slack_cannot_raise_what_a_proper_plan_spends():
     """It moves along the curve of the composition: more delta, less epsilon, and the other way."""
-    learner = ProperVC1(TREES["recursive"], rounds=30)
+    learner = ProperVC1(TREES["recursive"], "exponential", rounds=30)
     plan = learner.plan(Privacy(1.0, 1e-6), ACCURACY)
     spent = [learner.guarantee(replace(plan, slack=np.float32(slack))).parts[1] for slack in (0, 1e-9, 1e-6, 1e-3)]
     assert all(a.epsilon > b.epsilon and a.delta < b.delta for a, b in pairwise(spent))

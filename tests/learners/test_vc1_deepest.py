@@ -56,6 +56,7 @@ def workloads(learner):
     }
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize(("bits", "rows"), [(4, 1369), (16, 2061), (48, 3566), (64, 4234)])
 def test_rows_of_the_theorem(bits, rows):
     learner = thresholds(bits)
@@ -65,6 +66,7 @@ def test_rows_of_the_theorem(bits, rows):
     assert rows < subsampled.sample_size(PRIVACY, ACCURACY) / 2
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
 def test_the_parts_of_beta_are_spent(method):
     """From the formulas: the tail of the rows, the median's failure and the choice's; one row fewer is not enough."""
@@ -109,7 +111,7 @@ def test_a_depth_of_quality_one_is_good_and_has_its_votes(name):
     """The proof's second step, by enumeration of all depths: K rows in the bottom segment are enough."""
     tree, generator, deep, high = TREES[name], np.random.default_rng(4), 6, 2
     tried = 0
-    for _ in range(60):
+    for _ in range(20):
         target = int(generator.choice(np.flatnonzero(tree.depth > 0)))
         path = [target]
         while path[-1]:
@@ -131,7 +133,7 @@ def test_a_depth_of_quality_one_is_good_and_has_its_votes(name):
         for depth in every[quality >= 1]:
             assert tree.depth[segment[-1]] <= depth <= tree.depth[target] and (depths >= depth).sum() >= high
             tried += 1
-    assert tried > 50
+    assert tried > 15
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -140,7 +142,7 @@ def test_one_row_changes_one_depth(name):
     learner = ImproperVC1(tree, "exponential")
     plan = learner.plan(PRIVACY, ACCURACY)
     nodes = jax.jit(lambda sample: learner.deterministic(jax.random.key(0), sample, plan))
-    for _ in range(40):
+    for _ in range(15):
         x = generator.integers(0, tree.domain.size, (12, 1)).astype(np.uint32)
         y, mask = generator.random((12, 1)) < 0.5, np.arange(12) < generator.integers(1, 13)
         other_x, other_y = x.copy(), y.copy()

@@ -45,6 +45,7 @@ def growing(growth):
     return lambda s, e, d: choosing(s, e, d, growth=growth)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("growth", [1, 2, 3])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.2, 0.1), (4.0, 0.2)])
 def test_any_scores_of_the_given_growth(audit, epsilon, delta, growth):

@@ -200,6 +200,7 @@ def step(test):
 
 
 @pytest.mark.optimized
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("law", "epsilon"),
     [

@@ -1,5 +1,6 @@
 """Definitions of Bun, Nissim, Stemmer 2016, word by word on small worlds, against the objects that stand for them."""
 
+import functools
 from fractions import Fraction
 
 import jax
@@ -31,10 +32,11 @@ def numbers(concepts):
 def test_2_1_error_is_the_probability_of_a_wrong_label(concepts):
     """Of every hypothesis and target: the mass on which they differ, exactly."""
     law, table = make.from_weights(concepts.domain, range(VALUES), MASS), concepts.matrix()
+    error = jax.jit(concepts.error)
     for target in range(concepts.size):
         truth = Hypothesis.of(jnp.tile(jnp.asarray(wide.encode([target])), (concepts.size, 1)))
         with jax.enable_x64(True):
-            found = np.asarray(concepts.error(law, numbers(concepts), truth)).tolist()
+            found = np.asarray(error(law, numbers(concepts), truth)).tolist()
         want = [
             Fraction(sum(m for m, a, b in zip(MASS, row, table[target], strict=True) if a != b), 8) for row in table
         ]
@@ -65,12 +67,13 @@ def test_2_3_all_k_hypotheses_have_to_be_good():
 def test_2_6_empirical_error_is_the_fraction_of_wrong_rows(concepts):
     generator = np.random.default_rng(3)
     x, y = generator.integers(0, VALUES, 20), generator.random(20) < 0.5
-    pieces = concepts.pieces(jnp.asarray(concepts.domain.encode(x)), jnp.asarray(y), jnp.ones(20, bool))
+    pieces = jax.jit(concepts.pieces)(jnp.asarray(concepts.domain.encode(x)), jnp.asarray(y), jnp.ones(20, bool))
     best = min(int(np.sum(row[x] != y)) for row in concepts.matrix())
     alive = np.asarray(pieces.errors)[np.asarray(pieces.alive)]
     assert alive.min() == best
-    found = dp.ERM(concepts).learn(jax.random.key(0), database(concepts.domain, x.tolist(), y[:, None]), None)
-    labels = np.asarray(concepts.predict(found, jnp.asarray(concepts.domain.encode(x))))[:, 0]
+    sample = database(concepts.domain, x.tolist(), y[:, None])
+    found = jax.jit(lambda sample: dp.ERM(concepts).learn(jax.random.key(0), sample, None))(sample)
+    labels = np.asarray(predict(concepts, found, jnp.asarray(concepts.domain.encode(x))))[:, 0]
     assert int(np.sum(labels != y)) == best
 
 
@@ -89,6 +92,10 @@ def joint(kind, values, k, seed):
     return law, generator.random((values, k))
 
 
+predict = jax.jit(lambda concepts, found, x: concepts.predict(found, x), static_argnums=0)
+matrix = functools.cache(lambda concepts: concepts.matrix())
+
+
 def excess(concepts, found, law, ones):
     """The k errors beyond those of each column's best concept."""
     elements = jnp.asarray(concepts.domain.encode(range(len(law))))
@@ -96,8 +103,8 @@ def excess(concepts, found, law, ones):
     def error(labels):
         return np.asarray(law) @ np.where(labels, 1 - ones, ones)
 
-    ours = error(np.asarray(concepts.predict(found, elements)))
-    all_of = [error(np.tile(row[:, None], (1, ones.shape[1]))) for row in concepts.matrix()]
+    ours = error(np.asarray(predict(concepts, found, elements)))
+    all_of = [error(np.tile(row[:, None], (1, ones.shape[1]))) for row in matrix(concepts)]
     return ours - np.min(all_of, axis=0)
 
 
@@ -114,13 +121,13 @@ AGNOSTIC = {
 @pytest.mark.parametrize("kind", ["functions", pytest.param("coins", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", AGNOSTIC)
 def test_2_4_error_beyond_the_best_concept_for_any_law_of_labels(name, kind, stats, key):
-    """Twenty laws, with different best concepts of the two columns, at the agnostic rows."""
+    """Ten laws, with different best concepts of the two columns, at the agnostic rows."""
     learner, goal = AGNOSTIC[name], dp.Accuracy(0.25, 0.2)
     privacy = dp.Privacy(8.0, 0.0)
     n, concepts, right = learner.agnostic_sample_size_of(2, privacy, goal), learner.concepts, 0
     plan = learner.plan(privacy, goal, n)
     learn = jax.jit(learner.learn)
-    for seed in range(20):
+    for seed in range(10):
         law, ones = joint(kind, 8, 2, seed)
         generator = np.random.default_rng(100 + seed)
         for trial in range(4):
@@ -129,7 +136,7 @@ def test_2_4_error_beyond_the_best_concept_for_any_law_of_labels(name, kind, sta
             sample = Sample(jnp.asarray(concepts.domain.encode(x)), jnp.asarray(y), jnp.ones(n, bool))
             found = learn(jax.random.fold_in(key, 100 * seed + trial), sample, plan)
             right += bool(np.all(excess(concepts, found, law, ones) <= goal.alpha + 1e-9))
-    stats.mostly(right, 80, goal.beta)
+    stats.mostly(right, 40, goal.beta)
 
 
 @pytest.mark.statistical
@@ -143,7 +150,7 @@ def test_2_14_parities_of_uniform_elements_with_any_labels(stats, key):
     coins = np.random.default_rng(0).random(16)
     ones = np.stack([bits.sum(1) > 1, bits[:, 0] & bits[:, 3], coins], axis=1).astype(float)
     learn, right = jax.jit(learner.learn), 0
-    for trial in range(60):
+    for trial in range(30):
         generator = np.random.default_rng(trial)
         x = generator.integers(0, 16, n)
         sample = Sample(
@@ -151,7 +158,7 @@ def test_2_14_parities_of_uniform_elements_with_any_labels(stats, key):
         )
         found = learn(jax.random.fold_in(key, trial), sample, plan)
         right += bool(np.all(excess(concepts, found, np.full(16, 1 / 16), ones) <= goal.alpha + 1e-9))
-    stats.mostly(right, 60, goal.beta)
+    stats.mostly(right, 30, goal.beta)
 
 
 # --- 2.9, 2.13, 2.17 -----------------------------------------------------------------------------------------------
@@ -177,10 +184,10 @@ def test_2_17_a_sanitizer_answers_every_concept_on_its_own_database(sanitizer, k
     plan, n = sanitizer.plan(PRIVACY, goal), sanitizer.sample_size(PRIVACY, goal)
     run, table, right = jax.jit(lambda k, x: sanitizer.sanitize(k, x, jnp.ones(n, bool), plan)), concepts.matrix(), 0
     generator = np.random.default_rng(0)
-    for trial in range(40):
+    for trial in range(20):
         x = generator.choice(VALUES, n, p=generator.dirichlet(np.full(VALUES, 0.4)))
         made = run(jax.random.fold_in(key, trial), jnp.asarray(concepts.domain.encode(x)))
         points, weights = np.asarray(made.points)[:, -1], np.asarray(made.weights)
         theirs = table[:, np.minimum(points, VALUES - 1)] @ (weights / weights.sum())
         right += np.max(np.abs(theirs - table[:, x].mean(axis=1))) <= goal.alpha
-    assert right >= 30  # 36 expected; fewer than 30 with probability 1e-3 at the most, and it is the same key each time
+    assert right >= 13  # 18 expected; fewer than 13 with probability 4e-4 at the most, and it is the same key each time

@@ -59,6 +59,7 @@ def test_lines_of_one_name_look_alike_in_all_panels_and_others_do_not():
 LONG = [Line(f"a line with a rather long label, $x^{i}$", f"{i}", (1, 2, 9), (3, 4 + i, 90)) for i in range(7)]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("look", [{"width": "column"}, {"width": "page", "font": "serif"}, {"width": "screen"}])
 @pytest.mark.parametrize("count", [1, 4])
 def test_nothing_overlaps_and_nothing_is_cut(look, count):

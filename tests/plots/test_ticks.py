@@ -7,6 +7,7 @@ from dpjax.plots import ticks
 from dpjax.plots.ticks import at_values
 
 
+@pytest.mark.grid(keep=24)
 @pytest.mark.parametrize("low", [0.01, 0.9, 1, 7, 123, 99_999, 1e8])
 @pytest.mark.parametrize("span", [1.2, 1.6, 3, 10, 50, 1e3, 1e6, 1e12])
 @pytest.mark.parametrize("which", ["x", "y"])

@@ -44,6 +44,7 @@ def brute(table, rows, m, epsilon):
     return {chosen: weight / total for chosen, weight in weights.items()}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("rows", [[], [3], [0, 0, 1], [2, 3, 1, 1, 0, 3, 3]])
 def test_the_law_is_that_of_the_definition(rows, m):

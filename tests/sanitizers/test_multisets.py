@@ -116,7 +116,9 @@ def test_a_rate_that_rounding_would_eat_is_0():
         assert rate == (pytest.approx(epsilon * (1 - LESS) / 30, rel=1e-6) if runs else 0)
 
 
-@pytest.mark.parametrize("name", ["sanitizer-blr-points", "sanitizer-blr-thresholds"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("sanitizer-blr-points", marks=pytest.mark.slow), "sanitizer-blr-thresholds"]
+)
 @pytest.mark.parametrize("epsilon", [1.0, pytest.param(4.0, marks=pytest.mark.slow)])
 def test_exact_privacy(name, epsilon):
     """All databases of one to four rows: pure, and most of the budget is spent."""
@@ -143,7 +145,7 @@ LAWS = [np.eye(16)[3], np.eye(16)[15] / 2 + np.eye(16)[0] / 2, np.full(16, 1 / 1
 @pytest.mark.parametrize("concepts", CLASSES, ids=lambda c: type(c).__name__)
 def test_error_at_its_own_rows_over_16_values(concepts, stats, key):
     """Databases of one value, of two, of all, and random ones; at a sixth of the rows it fails."""
-    sanitizer, privacy, trials = BLR(concepts), Privacy(1.0), 256
+    sanitizer, privacy, trials = BLR(concepts), Privacy(1.0), 80
     plan, n = sanitizer.plan(privacy, GOAL), sanitizer.sample_size(privacy, GOAL)
     assert n == {"Thresholds": 224, "Points": 318}[type(concepts).__name__]
     generator, queries = np.random.default_rng(1), Finite.of(concepts.matrix())

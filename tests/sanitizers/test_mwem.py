@@ -39,6 +39,7 @@ def thresholds(size):
     return np.arange(size)[None, :] <= np.arange(size)[:, None]
 
 
+@pytest.mark.grid(keep=8)
 @pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0])
 @pytest.mark.parametrize("rounds", [1, 2, 30, 1000])

@@ -29,6 +29,7 @@ PRIVACY, BETA = Privacy(1.0, 1e-6), 0.1
 ACCURACY = Accuracy(0.3, BETA)
 
 
+@pytest.mark.grid(keep=8)
 @pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 8.0])
 @pytest.mark.parametrize("parts", [1, 2, 10, 300])
@@ -75,6 +76,7 @@ def test_proved_rows_at_the_reference():
     assert found["blocks"] == pytest.approx(40 / part * (32 * math.log(2) + math.log(10 / BETA)), abs=10)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("alpha", "bits", "kind"),
     [
@@ -155,9 +157,9 @@ def test_the_hierarchy_has_rows_for_tiny_beta_and_huge_epsilon():
 def test_unseen_points_have_no_jumps_in_n():
     """The bound moves evenly with the rows, so that more of them are enough where some are."""
     for rate, margin, kept in ((8.0, 13.0, 5), (0.5, 13.0, 3), (2.0, 3.0, 1)):
-        found = np.array([sizes.unseen_points(rate, margin, kept, n, 0.01) for n in range(100, 400)])
+        found = np.array([sizes.unseen_points(rate, margin, kept, n, 0.01) for n in range(100, 220)])
         turn = np.abs(np.diff(found, 2))
-        assert np.all(found <= np.arange(100, 400)) and np.all(turn[found[2:] < np.arange(102, 400)] < 0.1)
+        assert np.all(found <= np.arange(100, 220)) and np.all(turn[found[2:] < np.arange(102, 220)] < 0.1)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ def test_rounds(kappa, gamma, expected):
         assert boosting.rounds(kappa, gamma, rate) >= expected
 
 
+@pytest.mark.grid(per=["name"])
 @pytest.mark.parametrize("name", PICKS)
 @pytest.mark.parametrize(("kappa", "gamma"), [(0.1, 1 / 6), (0.05, 1 / 6), (0.02, 1 / 6), (0.1, 0.25), (0.05, 0.4)])
 def test_no_adversary_keeps_kappa_n_rows_wrong(kappa, gamma, name):

@@ -140,6 +140,7 @@ def test_three_points():
     assert found.symmetries == 2 and found.seconds < 20 and found.databases.pairs.shape[0] * found.goal.sizes[0] > 6e4
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize(
     "how",
     [

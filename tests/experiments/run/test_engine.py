@@ -351,6 +351,7 @@ def test_learners_of_many_passes_fill_an_accelerator_too():
         assert 2 * max(blocks(device)) * 4.4 * 2**20 < device.memory_stats()["bytes_limit"], "two blocks at once"
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize("cut", [1, 3, 7])
 def test_how_trials_are_cut_into_tiles_changes_nothing(cut, machine, reference):
     """Some blocks at a time, as a search asks for them."""

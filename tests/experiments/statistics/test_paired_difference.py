@@ -17,6 +17,7 @@ def ends(trials, confidence):
     return np.array(counts), np.array([[one.lower, one.upper] for one in found])
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize("confidence", [0.01, 0.5, 0.9, 0.99, 0.9999])
 @pytest.mark.parametrize(
     "trials", [1, 2, 3, 8, pytest.param(6, marks=pytest.mark.slow), pytest.param(13, marks=pytest.mark.slow)]

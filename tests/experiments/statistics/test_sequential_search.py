@@ -111,6 +111,7 @@ CORNERS = [
 ]
 
 
+@pytest.mark.grid(keep=7)
 @pytest.mark.parametrize(("hits", "misses", "bound"), CORNERS)
 def test_evidence_is_exact_at_the_corners(hits, misses, bound):
     got = log_evidence_below(hits, misses, bound)
@@ -180,10 +181,10 @@ def test_the_same_simulation_catches_a_test_that_may_be_looked_at_once():
 @pytest.mark.parametrize("start", [None, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CURVES)
 def test_n_star_is_in_the_bracket(name, start):
-    """In at least 95 % of 100 runs of known curves, whatever ends the search."""
+    """In at least 95 % of 60 runs of known curves, whatever ends the search."""
     curve = CURVES[name]
-    results = [search(Trials(curve, seed), GRID, BETA, ERROR, start=start) for seed in range(100)]
-    assert sum(wrong(result, curve) for result in results) <= ERROR * 100
+    results = [search(Trials(curve, seed), GRID, BETA, ERROR, start=start) for seed in range(60)]
+    assert sum(wrong(result, curve) for result in results) <= ERROR * 60
     for result in results:
         assert result.confidence == 1 - ERROR and result.gamma == 0
         if result.n_high is None:  # nothing is above 1 - beta
@@ -195,7 +196,7 @@ def test_n_star_is_in_the_bracket(name, start):
         assert result.trials_total == 10_000 if steps > 1 else result.trials_total <= 10_000
 
 
-@pytest.mark.parametrize("runs", [600, pytest.param(6000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [300, pytest.param(6000, marks=pytest.mark.slow)])
 def test_the_confidence_is_that_of_the_whole_search(runs):
     """Random increasing curves, some exactly at 1 - beta on a stretch of the grid, at an error large enough to count:
     the number of wrong brackets is at most what the error allows."""
@@ -272,12 +273,13 @@ def test_the_same_runs_catch_a_search_that_peeks(monkeypatch):
     assert sum(wrong(result, curve) for result in results) > 0.05 * 20
 
 
+@pytest.mark.grid(keep=2, per=["start"])
 @pytest.mark.parametrize("start", [None, 30, 20_000])
 @pytest.mark.parametrize("name", CURVES)
 def test_few_trials_make_the_bracket_wider_and_not_wrong(name, start):
     curve = CURVES[name]
-    results = [search(Trials(curve, s), GRID, BETA, ERROR, trials=1500, start=start) for s in range(50)]
-    assert sum(wrong(result, curve) for result in results) <= 0.05 * 50
+    results = [search(Trials(curve, s), GRID, BETA, ERROR, trials=1500, start=start) for s in range(40)]
+    assert sum(wrong(result, curve) for result in results) <= 0.05 * 40
     assert all(result.ended == "trials spent" and result.trials_total == 1500 for result in results)
     assert any(result.undecided for result in results)
 
@@ -343,6 +345,7 @@ def test_a_good_start_does_not_visit_large_n():
     assert max(visit.n for visit in result.visits) < 600
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("undecided", [0.0, 0.7])
 @pytest.mark.parametrize("start", [None, 16, 1000, 65536])
 def test_whatever_happens_the_parts_of_the_error_add_up_to_less_than_it(start, undecided, monkeypatch):

@@ -27,6 +27,7 @@ def test_the_grid_fits_into_seven_bits_and_has_what_people_ask_for():
     assert min(steps) > 1.1 and max(steps) < 1.16
 
 
+@pytest.mark.grid(keep=12)
 @pytest.mark.parametrize("total", [10, 1000, 2**32, 10**9 + 7, 2**63, 2**64])
 @pytest.mark.parametrize("alpha", [0.1, 0.2, 0.123456789, 1 / 3, 1e-9, 0.999])
 @pytest.mark.parametrize("noise", [Fraction(0), Fraction(1, 10)])

@@ -531,8 +531,8 @@ LEAVES = st.one_of(
 KEYS = st.text(max_size=4).filter(lambda key: not key.startswith("$"))
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3))
 CONFIGS = st.dictionaries(KEYS, VALUES, max_size=4)
-SETTINGS = settings(derandomize=True, max_examples=300, deadline=None, database=None)
-EXAMPLES = pytest.mark.parametrize("examples", [75, pytest.param(300, marks=pytest.mark.slow)])
+SETTINGS = settings(derandomize=True, max_examples=100, deadline=None, database=None)
+EXAMPLES = pytest.mark.parametrize("examples", [40, pytest.param(300, marks=pytest.mark.slow)])
 
 
 def typed(value):

@@ -97,6 +97,7 @@ def test_low_thresholds_have_one_good_threshold_away_from_the_middle(size):
     assert min(weights[target], weights[target + 1]) * 10 > sum(weights.values())
 
 
+@pytest.mark.grid(keep=1, per=["method"])
 @pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
 @pytest.mark.parametrize("bits", [8, 64])
 def test_planned_rows_are_the_learners(method, bits):
@@ -168,6 +169,7 @@ def test_a_hard_label_is_good_only_if_right(bits):
     assert (((matrix[:, None] != matrix[None, :2]) @ share > 0.1) == ~np.eye(len(matrix), 2, dtype=bool)).all()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("bits", "wrong", "elements"), [(1, 1, 15), (2, 1, 15), (3, 2, 15), (4, 2, 15), (2, 2, 6)])
 def test_hard_threshold_bits_are_bad_from_some_wrong_ones(bits, wrong, elements):
     task = hard_threshold_bits(bits, 0.1, wrong, elements)

@@ -51,6 +51,7 @@ def test_what_a_class_has_is_found(concepts, expected):
     assert names(lower_bounds(task(concepts), 3, BUDGET, ACCURACY)) == expected
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize("k", [1, 50, 4000])
 def test_the_numbers_are_those_of_the_theorems(k):
     bounds = {one.name: one.n for one in lower_bounds(task(Thresholds(Domain(2**20)), noise=0.1), k, BUDGET, ACCURACY)}
@@ -111,6 +112,7 @@ def test_chains_of_matrices():
     assert found["scores of thresholds, after bns:4.3"] == scores
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("budget", [(0.5, 0.0), (1.0, 0.0), (2.0, 0.01)])
 @pytest.mark.parametrize("matrix", [[[0, 0], [0, 1]], [[0, 1], [1, 0]], [[0, 0], [0, 1], [1, 1]]], ids=str)
 def test_no_bound_exceeds_what_the_best_learner_needs(matrix, budget):
@@ -217,6 +219,7 @@ def test_results_and_lines_have_it(tmp_path):
     assert again.data["n_star"] == result.data["n_star"]
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize(("epsilon", "delta"), list(product((0.0, 1e-6, 100.0, 1e4), (0.0, 1e-12, 0.5))))
 def test_any_budget_has_a_bound(epsilon, delta):
     if epsilon == 0.0:

@@ -53,6 +53,7 @@ def labels_of(task, found, x):
     return task.concepts.predict(found, x)
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize(
     ("name", "noise"),
     [
@@ -74,6 +75,7 @@ def test_more_rows_and_more_concepts_only_add(name, noise):
     assert (noise == 0) == bool((clean == many.y).all())
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize("name", TASKS)
 def test_the_error_is_the_probability_of_a_mistake(name):
     """Against 4000 examples, at a hypothesis that is another target; of the target itself it is 0."""
@@ -211,6 +213,7 @@ def test_what_does_not_fit_is_named(make, words):
         make()
 
 
+@pytest.mark.grid(keep=5)
 @pytest.mark.parametrize("name", TASKS)
 def test_hypotheses_are_sentences(name):
     task = TASKS[name](0.0)

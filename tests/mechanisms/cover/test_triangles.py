@@ -70,6 +70,7 @@ def test_sums_do_not_depend_on_the_order():
     assert found[0] == pytest.approx(top + math.log(math.fsum(np.exp(logs - top).reshape(-1))), rel=1e-14)
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize(
     ("d", "directions", "bins"),
     [
@@ -135,6 +136,7 @@ def law_of(family, k):
     return jax.jit(lambda x, target, other, b, c: family.law(x, target, other, Score.of(b, k, c)).log_probs())
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize(
     ("d", "directions", "bins", "count", "k"), [(5, 3, 2, 0, 1), (9, 3, 3, 7, 2), (2**30, 4, 2, 40, 5)]
 )

@@ -289,6 +289,7 @@ def test_bad_input_is_refused():
         exponential_median(x, mask, 1.0, bits=33, monotonic=True)
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize("bits", [7, 32, 90, 96])
 def test_the_pieces_on_which_privacy_rests(bits, monkeypatch):
     """Ends and scores of all pieces, at the ends of the domain and of the limbs too."""

@@ -55,6 +55,7 @@ def scores(databases, thresholds, bits, capacity):
     return np.asarray(program(bits)(rows, counts, np.asarray(thresholds, np.int32)))
 
 
+@pytest.mark.grid(keep=4)
 @pytest.mark.parametrize("bits", [1, 2, 3, 31, 33, 64, 96])
 def test_scores_are_those_of_the_definition(bits):
     generator, databases = np.random.default_rng(bits), [()]
@@ -72,6 +73,7 @@ def all_databases(bits, n):
     return list(itertools.combinations_with_replacement(range(1 << bits), n))
 
 
+@pytest.mark.grid(per=["threshold"])
 @pytest.mark.parametrize(("bits", "n"), [(2, 1), (2, 2), (2, 5), (2, 6), (3, 4), (3, 5)])
 @pytest.mark.parametrize("threshold", [0, 3])
 def test_scores_have_sensitivity_one(bits, n, threshold):
@@ -83,6 +85,7 @@ def test_scores_have_sensitivity_one(bits, n, threshold):
             assert np.abs(table[database] - table[other]).max() <= 1
 
 
+@pytest.mark.grid(keep=2)
 @pytest.mark.parametrize(("n", "threshold"), [(8, 4), (9, 5), (11, 6), (10, 6)])
 def test_some_length_has_a_third_of_what_is_beyond_the_threshold(n, threshold):
     databases = all_databases(3, n)
@@ -120,6 +123,7 @@ def exact_failure(design, rows):
     return failure
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("bits", "epsilon", "delta", "beta"),
     [(16, 1.0, 1e-6, 0.1), (64, 1.0, 1e-6, 0.1), (64, 4.0, 1e-9, 0.01), (64, 0.3, 1e-2, 0.3), (300, 2.0, 1e-12, 0.1)],
@@ -140,6 +144,7 @@ def test_no_database_fails_more_often_than_the_design_says(bits, epsilon, delta,
     assert 0.02 * beta < worst <= design.failure
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
 def test_it_needs_fewer_records_than_the_recursions(epsilon, delta):

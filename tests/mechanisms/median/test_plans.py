@@ -93,6 +93,7 @@ def test_failure_of_recprefix_from_its_integers(case):
     assert plan.failure <= plan.beta
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("case", HARD)
 def test_failure_of_treelog_from_its_integers(case):
     plan = plan_treelog(*case)
@@ -114,6 +115,7 @@ def test_failure_of_treelog_from_its_integers(case):
     assert plan.failure <= min(plan.beta, 1.1 * failure)  # blocks of light weights cost little
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("case", HARD)
 def test_failure_of_rsc_from_its_integers(case):
     plan = plan_rsc(*case)
