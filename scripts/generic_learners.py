@@ -38,9 +38,8 @@ CLASSES: dict[str, Any] = {
 HEAD = """# Generic learners from the Littlestone dimension
 
 Learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. All succeed there
-with room to spare, since their lists are far more stable than is proved. Sizes are in the millions where nothing but
-the dimension is known of a class, and fewer where its structure is; for every class that fits in a computer the
-exponential mechanism needs fewer rows.
+with room to spare, since their lists are far more stable than is proved. Where the structure of a class is known the
+sizes are several times smaller; for every class that fits in a computer the exponential mechanism needs fewer rows.
 
 Written by `python scripts/generic_learners.py --trials {trials}`. epsilon = {epsilon:g}, delta = {delta:g}, alpha =
 {alpha:g}, beta = {beta:g}, realizable. All make a list of functions from each of many batches of rows and
@@ -75,7 +74,7 @@ which have mass. `VersionSpace` learns a class that is given as a matrix: thresh
 """
 FEWER = """
 How many trials of {trials} fail with fewer batches and fewer rows in each, for sets of d elements, where the theorem
-has {batches} batches: below about {least} batches nothing can be selected.
+has {batches} batches. With {least} the selection begins to abstain.
 
 """
 STABLE = """
