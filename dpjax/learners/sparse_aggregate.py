@@ -78,12 +78,15 @@ class SparseAggregate(Learner):
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
         most = bucket(m) if m <= 2**24 else m
         size = f"{m} batches"
-        if (entries := most * max(2 * len(inner.ends) * (self.lists.cells or 1), inner.length)) > MOST_COUNTS:
+        cells = self.lists.cells or n or 1
+        if (entries := most * max(2 * len(inner.ends) * cells, inner.length * self.lists.words)) > MOST_COUNTS:
             with suppress(NoTheoremError):  # lists without a theorem say nothing about rows
                 rows = self.lists.rows(accuracy)
                 size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
             expected = f"a plan with at most 2^28 = {MOST_COUNTS} counts and names"
             advice = "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN"
+            if self.lists.cells is None and n is not None:
+                advice = "plan without n, and count the rows: `select`"
             raise InputError("accuracy", expected, f"{size}, {4 * entries / 2**30:.3g} GiB of counts and names", advice)
         return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
 

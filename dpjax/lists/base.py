@@ -52,12 +52,14 @@ class Lists(Base):
 
     @property
     def cells(self) -> int | None:
-        """Static: the number of elements, each of which has a cell, or None if only those of a batch have one.
-
-        By default that of a small finite class, see `require_nameable`.
-        """
-        require_nameable(self.concepts)
+        """Static: the number of elements of the domain, each of which has a cell, or None if only those of a batch have
+        one."""
         return self.concepts.domain.size
+
+    @property
+    def words(self) -> int:
+        """Static: of a name."""
+        return 1
 
     @abstractmethod
     def plan(self, accuracy: Accuracy) -> ListPlan:
@@ -89,7 +91,13 @@ def require_lists(lists: Any) -> None:
     names."""
     advice = "build one, such as GloballyStable(concepts); a new kind inherits from dpjax.lists.Lists"
     checks.instance("lists", lists, Lists, advice)
-    checks.whole_or_none("cells of the lists", lists.cells, 1)
+    checks.integer("words of the lists", lists.words, 1)
+    if type(lists).hypothesis is Lists.hypothesis:
+        require_nameable(lists.concepts)
+    domain = lists.concepts.domain
+    if lists.cells is not None and (lists.cells != domain.size or domain.limbs > 1):
+        expected = f"None, or the {domain.size} elements of a domain below 2^32"
+        raise InputError("cells of the lists", expected, f"{lists.cells}", "give None: cells of what a batch has")
 
 
 def require_nameable(concepts: Any) -> None:

@@ -34,11 +34,12 @@ class MinimalSetsPlan(ListPlan):
 
 @dataclass(frozen=True)
 class MinimalSets(Lists):
-    """For each of d + 1 levels of error, the sets of the fewest elements whose indicator errs at most so often.
+    """For each of d + 1 levels of error, the sets of the fewest elements whose indicator errs at most so often, among
+    the d elements with the most positive rows less negative ones.
 
-    These are the optimal predictions of the irreducible classes of `Irreducibility`, found without a table: after the
-    at most d positive elements are queried, the functions at a leaf that has said yes to a are 1 on d - a elements of
-    nearly all the domain, and that dimension no further query reduces.
+    For labels without noise these are the optimal predictions of the irreducible classes of `Irreducibility`, found
+    without a table: after the at most d positive elements are queried, the functions at a leaf that has said yes to a
+    are 1 on d - a elements of nearly all the domain, and that dimension no further query reduces.
 
     Args:
       concepts: point sets of d <= 12 elements with labels of one bit, over up to 2^64 elements. Improper: a function on
@@ -67,8 +68,13 @@ class MinimalSets(Lists):
 
     @property
     def dimension(self) -> int:
-        """The Littlestone dimension of the class, if its domain has 2 d elements or more."""
+        """The Littlestone dimension of the class."""
         return min(self.concepts.ones, self.concepts.domain.size - self.concepts.ones)
+
+    @property
+    def words(self) -> int:
+        """A number, and the limbs of d elements."""
+        return 1 + self.concepts.ones * self.concepts.domain.limbs
 
     def plan(self, accuracy: Accuracy) -> MinimalSetsPlan:
         """The cuts."""

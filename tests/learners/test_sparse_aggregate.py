@@ -16,7 +16,7 @@ from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.learners.sparse_aggregate import _own
-from dpjax.lists import Cells, GloballyStable, Irreducibility, ListPlan, Lists
+from dpjax.lists import Cells, GloballyStable, Irreducibility, ListPlan, Lists, MinimalSets
 from dpjax.papers.simulated_counts import errors
 from dpjax.theory import global_stability, irreducibility
 
@@ -250,6 +250,62 @@ def test_lists_and_plans_of_other_types_are_refused():
         learner.learn(jax.random.key(0), rows_of(10, 10), learner.plan(BUDGET, GOAL))
     with pytest.raises(InputError, match="plan of the lists: expected ListPlan"):
         SparseAggregate(Tuple(CLASS), 2).plan(BUDGET, GOAL)
+
+
+@dataclass(frozen=True)
+class FirstCell(Majority):
+    """From outside: the element of the first cell, whether the batch has it or not, and the number of cells with rows
+    before the last."""
+
+    concepts: Any
+
+    @property
+    def cells(self):
+        return None
+
+    @property
+    def words(self):
+        return 2
+
+    def names(self, key, cells, plan):
+        place = jnp.max(jnp.where(jnp.sum(cells.counts, axis=(0, 2)) > 0, jnp.arange(len(cells.elements)), 0))
+        name = jnp.stack([cells.elements[0, -1], place.astype(jnp.uint32)])
+        return jnp.stack([name, name]), jnp.array([True, False])
+
+    def hypothesis(self, name, outcome):
+        found = dp.Hypothesis(name[None], jnp.zeros(1, bool), outcome[None])
+        return found
+
+
+@pytest.mark.parametrize("element", [0, 5, 9])
+def test_a_list_from_outside_depends_on_its_own_batch(element):
+    """A row of batch 1 changes; batches 0 and 2, which agree, win all the same, with the name that they had."""
+    learner = SparseAggregate(FirstCell(dp.Points(dp.Domain(2**20))), 3)
+    x = jnp.uint32([[7], [element], [7], [8], [element], [8]])
+    sample = dp.Sample(x, jnp.ones((6, 1), bool), jnp.ones(6, bool))
+    found = learner.learn(jax.random.key(0), sample, learner.plan(dp.Privacy(200.0, 0.5), GOAL))
+    assert found.concept.tolist() == [[7, 1]]
+
+
+def test_cells_and_names_of_a_class_that_is_too_large():
+    for concepts, cells, word in (
+        (Finite.of(families.thresholds(40)), 40, "at most 32 elements"),
+        (dp.Points(dp.Domain(2**20)), None, "a finite class"),
+    ):
+        own = type("Own", (Majority,), {"cells": property(lambda self, cells=cells: cells)})
+        with pytest.raises(InputError, match=word):
+            SparseAggregate(own(concepts), 2)
+    short = type("Short", (FirstCell,), {"cells": property(lambda self: 5)})
+    with pytest.raises(InputError, match="cells of the lists: expected None, or the 1048576 elements"):
+        SparseAggregate(short(dp.Points(dp.Domain(2**20))), 2)
+
+
+def test_a_plan_for_rows_that_would_not_fit_is_refused():
+    learner = SparseAggregate(MinimalSets(dp.PointSets(dp.Domain(2**64), 2)))
+    n = learner.sample_size(BUDGET, GOAL)
+    with pytest.raises(InputError, match="plan without n, and count the rows"):
+        learner.plan(BUDGET, GOAL, n)
+    assert learner.plan(BUDGET, GOAL).most >= 100
 
 
 def test_a_batch_sees_neither_other_batches_nor_their_elements():

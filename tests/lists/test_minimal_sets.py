@@ -39,6 +39,7 @@ def named(lists, elements, counts):
 def defined(elements, counts, d, cuts):
     """Straight from the definition."""
     gain = {e: int(one[1] - one[0]) for e, one in zip(elements, counts, strict=True) if one[1] > one[0]}
+    gain = dict(sorted(gain.items(), key=lambda item: (-item[1], item[0]))[:d])
     positives, rows, found = int(np.sum(counts, axis=0)[1]), int(np.sum(counts)), set()
     for cut in np.asarray(cuts, np.float32):
         for size in range(d + 1):
@@ -66,6 +67,8 @@ def test_the_list_is_what_is_defined(d, size):
         )
         one[:, 0], one[positive, 1] = drawn, drawn[positive]
         one[positive, 0] = generator.integers(0, 2, d) * (drawn[positive] // 20)  # some with a little noise
+        if generator.random() < 0.2:  # as if more elements than d were positive
+            one[:, 1] += generator.integers(0, 60, len(elements), dtype=np.int32)
     found = named(lists, elements, counts)
     assert found == [defined(elements, one, d, lists.plan(GOAL).cuts) for one in counts]
     assert len({len(one) for one in found}) > (1 if d > 1 else 0)
@@ -146,7 +149,7 @@ def test_success_over_2_to_the_64_at_the_planned_rows(d):
     learner = SparseAggregate(MinimalSets(concepts))
     generator = np.random.default_rng(d)
     atoms = np.sort(generator.integers(0, 2**64, d + 1, dtype=np.uint64))
-    light = [int(1000 * GOAL.alpha * (1 - j / (d + 1))) for j in range(d)]
+    light = [120, *(int(1000 * GOAL.alpha * (1 - j / (d + 1))) for j in range(1, d))]
     distribution = dp.from_weights(concepts.domain, atoms.tolist(), [*light, 1000 - sum(light)])
     task = dp.Task(concepts, distribution, concepts.encoded([atoms[:d].tolist()]))
     plan = learner.plan(BUDGET, GOAL)
