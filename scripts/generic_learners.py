@@ -27,7 +27,7 @@ from dpjax.theory import global_stability, irreducibility
 BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.05)
 DIMENSIONS = (1, 2, 3, 4)
 CONCEPTS, ELEMENTS = 16, 15
-BATCHES, PARTS = (160, 80, 60, 40), (1, 16, 64, 256)
+BATCHES, PARTS = (50, 40, 30), (1, 16, 64, 256)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 CLASSES: dict[str, Any] = {
     "points of 12": families.points(12),
@@ -74,7 +74,7 @@ which have mass. `VersionSpace` learns a class that is given as a matrix: thresh
 """
 FEWER = """
 How many trials of {trials} fail with fewer batches and fewer rows in each, for sets of d elements, where the theorem
-has {batches} batches. With {least} the selection begins to abstain.
+has {batches} batches. A failure is an abstention where a selection has too few votes.
 
 """
 STABLE = """
@@ -190,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page += FAR.format(size=known["random functions"][1].concepts.size)
     page += table(heads, [far_row(name, *one, given.trials, given.seed) for name, one in known.items()])
     theorem = known["1 of 2^64 elements"][0].batches(BUDGET, ACCURACY)
-    page += FEWER.format(trials=given.trials, batches=theorem, least=BATCHES[-1])
+    page += FEWER.format(trials=given.trials, batches=theorem)
     parts = (f"rows / {part}" for part in PARTS)
     page += table(("class", "batches", *parts), list(fewer(given.trials, given.seed)))
     many = 10 * given.trials

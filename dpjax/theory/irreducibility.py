@@ -10,8 +10,7 @@ from dpjax.theory.version_spaces import levels
 
 BAD = 0.05  # probability that the first half of a batch misleads, and the same for the second
 ETA = 1 - 2 * BAD  # probability that the stable candidate is on the list of a batch
-_VOTES = 0.8  # of all batches: the stable candidate is on at least so many lists, but for a rare event
-_MARGIN = 0.3  # the votes by which the selected candidate may fall behind it
+_VOTES = tuple(percent / 100 for percent in range(55, 90))  # parts of all batches that are good, but for a rare event
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,10 @@ def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int
 def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     """Batches m for which the selected candidate was on a list of a good batch, with probability 1 - beta.
 
-    Three events of probability beta / 3: the stable candidate has fewer than 4 m / 5 votes (Hoeffding; a batch is good
-    with probability ETA = 9/10); the selection abstains though it has them; the selected one has m / 2 votes or fewer,
-    out of at most m times ``length`` names.
+    Three events of probability beta / 3: fewer than v m batches are good (Chernoff; a batch is good with probability
+    ETA = 9/10), so the stable candidate has fewer than v m votes; the selection abstains though it has them; the
+    selected one, out of at most m times ``length`` names, is (2 v - 1) m votes or more behind, else it has more votes
+    than there are bad batches. The best v.
     """
     checks.integer("length", length, 1)
     checks.epsilon(epsilon)
@@ -83,15 +83,15 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     part, rate = beta / 3, epsilon / 2
     gate = 1 + log(length / min(delta, expm1(min(rate, 1.0)))) / rate  # e^1 - 1 is above every delta
 
-    def enough(m: int) -> bool:
+    def enough(m: int, votes: float) -> bool:
         return (
-            m * 2 * (ETA - _VOTES) ** 2 >= log(1 / part)
-            and rate * (_VOTES * m - gate) >= log(1 / part)
-            and rate * _MARGIN * m >= log(m * length / part)
+            m * (votes * log(votes / ETA) + (1 - votes) * log((1 - votes) / (1 - ETA))) >= log(1 / part)
+            and rate * (votes * m - gate) >= log(1 / part)
+            and rate * (2 * votes - 1) * m > log(m * length / part)
         )
 
     # m / ln(m length / part) grows from 3 on; all other conditions are monotone
-    return max(3, smallest(lambda m: enough(m + 2)) + 2)
+    return min(max(3, smallest(lambda m, votes=votes: enough(m + 2, votes)) + 2) for votes in _VOTES)
 
 
 def rows(dimension: int, concepts: int, elements: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:

@@ -82,12 +82,23 @@ def test_a_batch_separates_the_levels(d):
     assert loose <= irreducible.BAD / 2 and tight <= irreducible.BAD / 2
 
 
-def test_batches_of_the_selection():
+def selects(m, length, epsilon, delta, votes, part=0.05 / 3):
+    """By the exact binomial tail and the gate and loss of the selection: all three events are rare."""
+    rate = epsilon / 2
+    gate = 1 + log(length / min(delta, exp(rate) - 1)) / rate
+    bad = binom.cdf(ceil(votes * m) - 1, m, irreducible.ETA)
+    behind = ceil(votes * m) - log(m * length / part) / rate
+    return bad <= part and exp(-rate * (ceil(votes * m) - gate)) <= part and behind > m - ceil(votes * m)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_batches_of_the_selection(epsilon):
+    """As many as planned do, half as many do not."""
     for length in (1, 15, 10**6):
-        m = irreducible.batches(length, 1.0, 1e-6, 0.05)
-        assert binom.sf(m / 5, m, 2 * irreducible.BAD) <= 0.05 / 3
-        assert m * length * exp(-0.15 * m) <= 0.05 / 3
-    assert irreducible.batches(15, 1.0, 1e-6, 0.05) == 205
+        m = irreducible.batches(length, epsilon, 1e-6, 0.05)
+        part = [i / 200 for i in range(101, 200)]
+        assert any(selects(m, length, epsilon, 1e-6, votes) for votes in part)
+        assert not any(selects(m // 2, length, epsilon, 1e-6, votes) for votes in part)
 
 
 @pytest.mark.parametrize(
