@@ -128,7 +128,7 @@ def test_sample_sizes_beside_the_exponential_mechanism(matrix, least, most):
     shape = concepts.size, concepts.width
     many = SparseAggregate(Irreducibility(concepts)).sample_size(BUDGET, GOAL)
     assert many == irreducibility.rows(d, *shape, 1.0, 1e-6, 0.1, 0.05)
-    assert SparseAggregate(Irreducibility(concepts)).sample_size(BUDGET, GOAL) > n
+    assert (many > n) is (d == 1)  # from dimension 2 on trees need fewer rows than tournaments
     assert KLN(concepts).sample_size(BUDGET, GOAL) < 200
 
 
@@ -301,11 +301,11 @@ def test_cells_and_names_of_a_class_that_is_too_large():
 
 
 def test_a_plan_for_rows_that_would_not_fit_is_refused():
-    learner = SparseAggregate(MinimalSets(dp.PointSets(dp.Domain(2**64), 2)))
+    learner = SparseAggregate(MinimalSets(dp.PointSets(dp.Domain(2**64), 12)))
     n = learner.sample_size(BUDGET, GOAL)
     with pytest.raises(InputError, match="plan without n, and count the rows"):
         learner.plan(BUDGET, GOAL, n)
-    assert learner.plan(BUDGET, GOAL).most >= 100
+    assert learner.plan(BUDGET, GOAL).most >= learner.lists.batches(BUDGET, GOAL)
 
 
 def test_a_batch_sees_neither_other_batches_nor_their_elements():
