@@ -10,10 +10,9 @@ PORT ?= 8000
 demo: $(VENV)/.run
 	@$(VENV)/bin/dpjax curve configs/composition.toml --out $(OUT) --devices 1 --panels k --width 5 --formats png
 
-# The package, without long runs and without the tests of `make test-site`. With bytecode, also where the environment
-# asks for none: the processes that tests start would compile all of dpjax/ each time.
+# The package, without long runs and without the tests of `make test-site`.
 test: $(VENV)/.test
-	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile
 
 # Everything: also the long statistical runs and the tests of `make test-site`.
 test-slow: $(VENV)/.test
