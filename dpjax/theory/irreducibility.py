@@ -83,15 +83,20 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     part, rate = beta / 3, epsilon / 2
     gate = 1 + log(length / min(delta, expm1(min(rate, 1.0)))) / rate  # e^1 - 1 is above every delta
 
-    def enough(m: int, votes: float) -> bool:
-        return (
-            m * (votes * log(votes / ETA) + (1 - votes) * log((1 - votes) / (1 - ETA))) >= log(1 / part)
-            and rate * (votes * m - gate) >= log(1 / part)
-            and rate * (2 * votes - 1) * m > log(m * length / part)
-        )
+    def least(votes: float) -> int:
+        chance = votes * log(votes / ETA) + (1 - votes) * log((1 - votes) / (1 - ETA))
 
-    # m / ln(m length / part) grows from 3 on; all other conditions are monotone
-    return min(max(3, smallest(lambda m, votes=votes: enough(m + 2, votes)) + 2) for votes in _VOTES)
+        def enough(m: int) -> bool:
+            return (
+                m * chance >= log(1 / part)
+                and rate * (votes * m - gate) >= log(1 / part)
+                and rate * (2 * votes - 1) * m > log(m * length / part)
+            )
+
+        # m / ln(m length / part) grows from 3 on; all other conditions are monotone
+        return max(3, smallest(lambda m: enough(m + 2)) + 2)
+
+    return min(map(least, _VOTES))
 
 
 def rows(dimension: int, concepts: int, elements: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
