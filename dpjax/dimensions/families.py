@@ -88,6 +88,8 @@ def _cuts(points: list[tuple[int, ...]]) -> set[tuple[bool, ...]]:
     axes = _axes(whole - whole[0])
     flat, rows, seen = whole[:, axes], {(False,) * count, (True,) * count}, set()
     _require_size(2 * sum(comb(count - 1, i) for i in range(len(axes) + 1)), count)
+    if count == len(axes) + 1:  # independent points are cut in every way
+        return set(product((False, True), repeat=count))
     for chosen in combinations(flat, len(axes)) if axes else ():
         away = (flat - chosen[0]) @ np.array(_normal([point - chosen[0] for point in chosen[1:]]), object)
         on = tuple(np.flatnonzero(away == 0).tolist())
@@ -120,11 +122,18 @@ def _normal(vectors: list[np.ndarray]) -> list[int]:
 
 
 def _determinant(rows: list[np.ndarray]) -> int:
-    """Of a square matrix, by its first row."""
-    if not rows:
-        return 1
-    minors = ([np.delete(row, i) for row in rows[1:]] for i in range(len(rows)))
-    return sum((-1) ** i * rows[0][i] * _determinant(minor) for i, minor in enumerate(minors) if rows[0][i])
+    """Of a square matrix of whole numbers, without fractions: every division is exact (Bareiss 1968)."""
+    left, sign, before = [[int(entry) for entry in row] for row in rows], 1, 1
+    for i in range(len(left) - 1):
+        pivot = next((j for j in range(i, len(left)) if left[j][i]), None)
+        if pivot is None:
+            return 0
+        if pivot > i:
+            left[i], left[pivot], sign = left[pivot], left[i], -sign
+        for row in left[i + 1 :]:
+            row[i + 1 :] = [(row[k] * left[i][i] - row[i] * left[i][k]) // before for k in range(i + 1, len(left))]
+        before = left[i][i]
+    return sign * left[-1][-1] if left else 1
 
 
 def _places(places: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:

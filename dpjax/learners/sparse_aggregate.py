@@ -129,7 +129,7 @@ class SparseAggregate(Learner):
         elements = jnp.broadcast_to(cells.elements, (plan.most, *cells.elements.shape))
         cells = Cells(elements, cells.counts)
         if self.lists.cells is None:  # a list must not depend on other batches, nor on their elements
-            cells = jax.vmap(_own)(cells)
+            cells = jax.vmap(_compact)(cells)
         names, filled = jax.vmap(self.lists.names, (0, 0, None))(batch_keys, cells, plan.lists)
         if names.shape[1] != plan.lists.length:
             actual, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
@@ -167,7 +167,7 @@ class SparseAggregate(Learner):
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
 
 
-def _own(cells: Cells) -> Cells:
+def _compact(cells: Cells) -> Cells:
     """The cells of one batch: those that have rows of it come first."""
     some = jnp.any(cells.counts > 0, axis=(0, 2))
     order = jnp.argsort(~some, stable=True)

@@ -15,7 +15,7 @@ from dpjax.core.plans import plan_type
 from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
-from dpjax.learners.sparse_aggregate import _own
+from dpjax.learners.sparse_aggregate import _compact
 from dpjax.lists import Cells, GloballyStable, Irreducibility, ListPlan, Lists, MinimalSets
 from dpjax.papers.simulated_counts import errors
 from dpjax.theory import global_stability, irreducibility
@@ -273,8 +273,7 @@ class FirstCell(Majority):
         return jnp.stack([name, name]), jnp.array([True, False])
 
     def hypothesis(self, name, outcome):
-        found = dp.Hypothesis(name[None], jnp.zeros(1, bool), outcome[None])
-        return found
+        return dp.Hypothesis(name[None], jnp.zeros(1, bool), outcome[None])
 
 
 @pytest.mark.parametrize("element", [0, 5, 9])
@@ -311,7 +310,7 @@ def test_a_plan_for_rows_that_would_not_fit_is_refused():
 def test_a_batch_sees_neither_other_batches_nor_their_elements():
     """Cells in common, in which another batch has other elements, come out the same."""
     counts = jnp.zeros((1, 4, 2), jnp.int32).at[0, jnp.array([1, 3]), 1].set(jnp.array([2, 5]))
-    first, second = (_own(Cells(jnp.uint32(one)[:, None], counts)) for one in ([3, 7, 8, 9], [1, 7, 0, 9]))
+    first, second = (_compact(Cells(jnp.uint32(one)[:, None], counts)) for one in ([3, 7, 8, 9], [1, 7, 0, 9]))
     assert first.elements[:, 0].tolist() == second.elements[:, 0].tolist() == [7, 9, 0, 0]
-    moved = _own(Cells(jnp.uint32([[7], [9], [4], [4]]), counts[:, jnp.array([1, 3, 0, 2])]))
+    moved = _compact(Cells(jnp.uint32([[7], [9], [4], [4]]), counts[:, jnp.array([1, 3, 0, 2])]))
     assert np.array_equal(first.counts, moved.counts) and np.array_equal(first.elements, moved.elements)

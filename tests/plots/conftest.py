@@ -2,19 +2,11 @@
 
 import json
 import math
-from functools import cache
 
 import pytest
-from matplotlib.mathtext import MathTextParser
 
 CLAIMED = {"kln-basic": 1.0, "kln-optimal": 0.5, "point": 0.0}
 ACCURACY = {"delta": 1e-6, "alpha": 0.2, "beta": 0.1}
-
-# matplotlib forgets formulas with the canvas that drew them; most figures of the tests have the same ones
-PARSED = MathTextParser._parse_cached.__wrapped__
-PARSERS = {"vector": MathTextParser("path"), "raster": MathTextParser("agg")}
-parsed = cache(lambda kind, *given: PARSED(PARSERS[kind], *given))
-MathTextParser._parse_cached = lambda self, *given: parsed(self._output_type, *given)
 
 
 def _needed(learner, k, epsilon):
