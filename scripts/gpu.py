@@ -45,8 +45,8 @@ scripts/gpu.py` from what it measured, which is in `benchmarks/measured`.
   A program of the same learner with another epsilon, alpha or n of the same capacity is the same program.
 - **Where it does not pay**: a study whose trials take a CPU only some seconds, since its programs take as long to
   compile for a GPU; and long loops over few rows, as in `ConjunctionLearner` at 200.
-- **`UnionLearner` by `SlabWedges`** is not in the tables: 3740 trials a second at 200 rows, d = 63, where a core of the
-  small machine computes 27, with the same outcomes in all 16 compared; a block of 4096 trials takes 19 GB.
+- **`UnionLearner` by `SlabWedges`** is not in the tables: {wedges} trials a second at 200 rows, d = 63, where a core of the
+  small machine computes {wedges_core}; other outcomes: {wedges_other}. A block of 4096 trials takes {wedges_memory} GiB.
 
 "Share" below is the part of the time that the random words, exponentials, logarithms and sorts of a trial would take
 at the ceilings, with the bytes of arguments and results. Additions, comparisons and gathers are not counted, and a
@@ -58,7 +58,7 @@ A loop whose length depends on the data returns to the host after every pass. Th
 
 - Keys of several columns are sorted as one word, of which XLA makes a radix sort on a GPU.
 - A learner's passes no longer make the blocks of a device smaller. At 16384 rows, with 256 and then 1024 trials in a
-  block: `Boosted(KLN)` 1,200 and {boosted} trials a second, `ConjunctionLearner` 74,200 and {conjunctions}.
+  block: `Boosted(KLN)` {boosted} trials a second, `ConjunctionLearner` {conjunctions}.
 - XLA can keep loops on the GPU, as graphs:
 ```
 export XLA_FLAGS=--xla_gpu_enable_command_buffer=+WHILE,+CONDITIONAL
@@ -115,8 +115,9 @@ def numbers() -> dict[str, str]:
     (audit,) = [one for one in lines(FOLDER / "gpu.jsonl") if str(one.get("command")).endswith("100000000")]
     same = [key for key, one in earlier.items() if now[key]["trials_of_block"] == one["trials_of_block"]]
     apart = sorted(max(two, 1 / two) for two in (faster(now[key], earlier[key]) for key in same))
-    large = (now[name, 16384, None, None] for name in ("Boosted(KLN)", "ConjunctionLearner(literals=3)"))
-    boosted, conjunctions = (f"{round(one['trials_per_s'], -1):,.0f}" for one in large)
+    large = [(name, 16384, None, None) for name in ("Boosted(KLN)", "ConjunctionLearner(literals=3)")]
+    speeds = [[f"{round(one[key]['trials_per_s'], -1):,.0f}" for one in (earlier, now)] for key in large]
+    wedges, on_core = lines(FOLDER / "wedges.jsonl")
     return {
         "device": "{device}, driver {driver}, JAX {jax}, {date}.".format_map(
             json.loads((FOLDER / "device.json").read_text())
@@ -127,8 +128,12 @@ def numbers() -> dict[str, str]:
         "apart": f"{apart[-1]:.1f}",
         "typical": f"{apart[len(apart) // 2]:.2f}",
         "audit": f"{audit['seconds']:.0f}",
-        "boosted": boosted,
-        "conjunctions": conjunctions,
+        "boosted": " and ".join(speeds[0]),
+        "conjunctions": " and ".join(speeds[1]),
+        "wedges": f"{wedges['trials_per_s']:.0f}",
+        "wedges_core": f"{on_core['trials_per_s']:.0f}",
+        "wedges_other": differing(wedges, on_core),
+        "wedges_memory": f"{wedges['temporary_bytes'] / 2**30:.0f}",
         "compiled": compiled(),
         "graphs": graphs(),
     }
