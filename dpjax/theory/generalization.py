@@ -1,7 +1,7 @@
 """Generalization: sample sizes from which few errors on the rows imply a small error. Plain numbers on the host."""
 
 from collections.abc import Callable
-from math import ceil, comb, expm1, floor, inf, log, log1p, log2
+from math import ceil, expm1, floor, inf, log, log1p, log2
 
 from dpjax.core import checks
 from dpjax.core.host import host_functions
@@ -27,12 +27,22 @@ def combined_vc(vc: int, k: int) -> int:
     to the ORs: the bound is the largest m with 2^m <= s^k, up to a relative `search.ROUNDING`. It is O(k log(k) vc).
     From m = vc on k log2(s) is concave in m, as the growth of s from m to m + 1 falls: no larger m has 2^m <= s^k.
 
+    vc: in [0, 4096]. k: >= 1.
+
     Reference: Kaplan, Mansour, Matias, Stemmer 2019, Observation 2.7; Blumer, Ehrenfeucht, Haussler, Warmuth 1989,
       Lemma 3.2.3.
     """
-    checks.integer("vc", vc, 0)
+    checks.integer("vc", vc, 0, 4096)
     checks.integer("k", k, 1)
-    return smallest(lambda m: k * log2(sum(comb(m, i) for i in range(vc + 1))) < m * (1 - ROUNDING)) - 1
+
+    def restrictions(m: int) -> int:
+        total = term = 1
+        for i in range(min(vc, m)):
+            term = term * (m - i) // (i + 1)
+            total += term
+        return total
+
+    return smallest(lambda m: k * log2(restrictions(m)) < m * (1 - ROUNDING)) - 1
 
 
 def unseen(k: int, alpha: float, beta: float) -> int:

@@ -1,10 +1,11 @@
 """Rows of a batch for lists that are read off version spaces: levels of error that a sample separates."""
 
-from math import ceil, log, log1p
+from math import ceil, log1p
 from typing import NamedTuple
 
 from dpjax.core import checks
 from dpjax.core.host import host_functions
+from dpjax.theory.search import log_over
 
 BAD = 0.1  # probability that a batch misleads
 
@@ -23,7 +24,11 @@ def levels(functions: int, gaps: int, top: float, bad: float) -> Levels:
     most alpha_{j+1} is empirically at most cut j, and what is empirically at most cut j has an error of at most
     alpha_j. Bernstein's inequality at the distance top / (2 gaps), for a variance of at most top.
     """
-    rows = ceil((8 * gaps**2 + 4 / 3 * gaps) / top * log(2 * gaps * functions / bad))
+    checks.integer("functions", functions, 1)
+    checks.integer("gaps", gaps, 1)
+    checks.probability("top", top)
+    checks.probability("bad", bad)
+    rows = ceil((8 * gaps**2 + 4 / 3 * gaps) / top * log_over(2 * gaps * functions, bad))
     return Levels(rows, tuple(top * (1 - (j + 0.5) / gaps) for j in range(gaps)))
 
 
@@ -41,7 +46,7 @@ def consistent(concepts: int, alpha: float) -> int:
     """Rows from which on a concept of error above alpha agrees with all of them with probability at most `BAD`."""
     checks.integer("concepts", concepts, 1)
     checks.probability("alpha", alpha)
-    return max(1, ceil(log(concepts / BAD) / -log1p(-alpha)))
+    return max(1, ceil(log_over(concepts, BAD) / -log1p(-alpha)))
 
 
 host_functions(globals())
