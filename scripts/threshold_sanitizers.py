@@ -50,7 +50,7 @@ as the first column says. In the columns of the sanitizers: the number of rows f
 most alpha, for every database (recursive and joint quantiles: if no value occurs more than 2^ties times, see
 `RecursiveQuantiles`).
 
-S-basic is `RankBlocks`, S-RSC is `Slices`, S-hier is `Hierarchy`, S-maj is `MajorityHierarchy`; the others are
+S-basic is `RankBlocks`, S-RSC is `Slices`, S-hier is `Hierarchy`, S-maj is `WindowHierarchy`; the others are
 `IndependentQuantiles`, `RecursiveQuantiles` and `JointQuantiles`, all of `dpjax.sanitizers`. Bold: the choice of
 `dpjax.sanitizers.default`, which is the smallest number without recursive and joint quantiles, whose proofs need few
 equal rows.

@@ -9,7 +9,6 @@ from .choice import candidates as candidates
 from .choice import default as default
 from .hierarchy import Hierarchy as Hierarchy
 from .joint import JointQuantiles as JointQuantiles
-from .majority_hierarchy import MajorityHierarchy as MajorityHierarchy
 from .mwem import MWEM as MWEM
 from .points import PointCounts as PointCounts
 from .quantiles import IndependentQuantiles as IndependentQuantiles
@@ -17,3 +16,4 @@ from .quantiles import RecursiveQuantiles as RecursiveQuantiles
 from .slices import Slices as Slices
 from .thresholds import error as error
 from .thresholds import worst_gap as worst_gap
+from .window_hierarchy import WindowHierarchy as WindowHierarchy

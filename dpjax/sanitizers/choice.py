@@ -8,15 +8,15 @@ from dpjax.sanitizers.base import Sanitizer
 from dpjax.sanitizers.blocks import RankBlocks
 from dpjax.sanitizers.hierarchy import Hierarchy
 from dpjax.sanitizers.joint import JointQuantiles
-from dpjax.sanitizers.majority_hierarchy import MajorityHierarchy
 from dpjax.sanitizers.quantiles import IndependentQuantiles, RecursiveQuantiles
 from dpjax.sanitizers.slices import Slices
+from dpjax.sanitizers.window_hierarchy import WindowHierarchy
 
 SANITIZERS: dict[str, Callable[[int], Sanitizer]] = {
     "blocks": RankBlocks,
     "slices": Slices,
     "hierarchy": Hierarchy,
-    "majority": MajorityHierarchy,
+    "majority": WindowHierarchy,
     "independent": IndependentQuantiles,
     "recursive": RecursiveQuantiles,
     "joint": JointQuantiles,

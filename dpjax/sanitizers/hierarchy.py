@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
@@ -20,7 +20,7 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import bit_strings as B
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, Number, Positive, Spends, down, plan_type, require_leaves, require_shape, up
+from dpjax.core.plans import STATIC, Positive, Spends, down, plan_type, require_leaves, require_shape, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import RoundedLaplace
 from dpjax.mechanisms.exponential import effective_epsilon
@@ -30,7 +30,8 @@ from dpjax.sanitizers.base import OfThresholds, Sanitized, noisy_counts, top_of,
 from dpjax.sanitizers.blocks import log_size
 from dpjax.theory import sanitizers as sizes
 
-MOST_LEVELS = 14
+MOST_LEVELS, MOST_TIERS = 14, 4
+_SUMMED = 0.9  # about what the exact tail of the noise of one tier saves of the rows, if it is computed
 _FRACTIONS = tuple(i / 20 for i in range(1, 16))
 
 
@@ -158,12 +159,13 @@ def in_order(levels: list[Array]) -> Array:
 
 @plan_type
 class HierarchyPlan:
-    """medians: ``float32[levels]``, epsilon of a median of each level, ADD_OR_REMOVE_ONE. scale: ``float32[]``, of the
-    counts."""
+    """medians: ``float32[levels]``, epsilon of a median of each level, ADD_OR_REMOVE_ONE. scale: ``float32[]``, of each
+    count. tiers: of counts."""
 
     medians: Any
     scale: Positive
     levels: int = field(metadata=STATIC)
+    tiers: int = field(metadata=STATIC)
 
     @property
     def size(self) -> int:
@@ -173,20 +175,27 @@ class HierarchyPlan:
 
 @dataclass(frozen=True)
 class ThreeWay(OfThresholds):
-    """Base class: parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts of leaves as weights.
+    """Base class: parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts make the weights.
 
-    A leaf that is an interval has half its weight at each of its ends, so inside it the error is half its rows. Before
-    weights are computed, the running sums of the counts are corrected to end at n, to stay in [0, n] and to be
-    nondecreasing. Noisy counts are integers clipped to [-n, 2 n].
+    A leaf that is an interval has half its weight at each of its ends, so inside it the error is half its rows.
+
+    Counts are those of the leaves (one tier), or of a tree over them whose depth is the number of tiers and in which
+    all nodes of a tier have equally many children (`theory.sanitizers.fanouts`). From the first tier on, the running
+    sums over the children of a node are corrected to end where those of the nodes do, the root's at n; those of the
+    leaves are then made to stay in [0, n] and to be nondecreasing. A sum over r leaves has the noise of about sqrt(r)
+    counts with one tier, and of T r^(1/(2 T)) with T, each T times as large. Noisy counts are integers clipped to
+    [-n, 2 n].
     """
 
     levels: int | None = field(default=None, kw_only=True)
     counts: float | None = field(default=None, kw_only=True)
+    tiers: int | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
         checks.whole_or_none("levels", self.levels, 1, MOST_LEVELS)
+        checks.whole_or_none("tiers", self.tiers, 1, MOST_TIERS)
         checks.whole_or_none("domain_size", self.domain_size, 1, 2**self.bits)
         if self.counts is not None:
             checks.probability("counts", self.counts)
@@ -199,7 +208,7 @@ class ThreeWay(OfThresholds):
         """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         of_medians, of_counts = keys.streams(key, "medians", "counts")
         parts, medians, counts = self.leaves(of_medians, x, mask, plan)
-        weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32))
+        weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32), fanouts_of(parts, plan.tiers))
         inner = weights[::2]
         ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
         weights = jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
@@ -207,11 +216,21 @@ class ThreeWay(OfThresholds):
         return Sanitized.of(points, weights, listed=jnp.ones(weights.shape, bool))
 
     def leaves(self, key: Array, x: Array, mask: Array, plan: Any) -> tuple[Parts, Array, RoundedLaplace]:
-        """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
+        """The intervals, the medians between them, and the law of the noisy counts, tier by tier from left to right."""
         parts, medians, real = self.split(key, x, mask, plan)
         counts, n = leaf_counts(x, mask, parts, medians, real), jnp.sum(mask, dtype=jnp.int32)
-        law = noisy_counts(counts, plan.scale, sensitivity=2, low=-n, high=2 * n, most=3 * x.shape[0])
+        counts = in_tiers(counts, fanouts_of(parts, plan.tiers))
+        law = noisy_counts(counts, plan.scale, sensitivity=2 * plan.tiers, low=-n, high=2 * n, most=3 * x.shape[0])
         return parts, medians, law
+
+    def structures(self, levels: Sequence[int]) -> list[tuple[int, int]]:
+        """Levels with their tiers, of which the planner takes the best; with few levels one tier is. InputError if the
+        given tiers are too many for all these levels."""
+        if self.tiers is None:
+            return [(each, tiers) for each in levels for tiers in ((1,) if each < 5 else (1, 2, 3))]
+        if self.tiers > max(levels) + 1:
+            raise InputError("tiers", f"at most {max(levels) + 1}, levels + 1", repr(self.tiers), "give more levels")
+        return [(each, self.tiers) for each in levels if self.tiers <= each + 1]
 
 
 @dataclass(frozen=True)
@@ -221,34 +240,40 @@ class Hierarchy(ThreeWay):
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows.
       counts: the fraction of epsilon for the counts, in (0, 1), by default the one that needs the fewest rows.
+      tiers: of counts, in [1, 4], by default the number that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     An excess of a part is halved by each of its splits; so a level has sqrt(2) times the epsilon of the level before.
 
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. `median_tree` spends (1 - counts) epsilon, twice
       the sum of its levels' epsilons. Its leaves are then public and disjoint; a replaced row decreases one count and
-      increases another by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold and no delta
-      are needed: the leaves are known without the rows.
+      increases another by 1 in each tier, so noise Laplace(2 tiers / (counts epsilon)) spends counts epsilon. No
+      threshold and no delta are needed: the leaves are known without the rows.
     Utility: error at most alpha with probability 1 - beta from `sample_size`; docs/proofs/hierarchy.md.
-    Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); the sanitizer and
-      its constants are our own.
+    Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); Dwork, Naor,
+      Pitassi, Rothblum 2010 (tiers); the sanitizer and its constants are our own.
     """
 
     spends: ClassVar[Spends] = "pure"
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
-        """The levels and the fraction for counts that need the fewest rows; for 2^-levels if alpha is unreachable."""
+        """The levels, the tiers and the fraction for counts that need the fewest rows; for 2^-levels if alpha is
+        unreachable."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
-        chosen = _chosen(self, alpha, beta)
-        return HierarchyPlan(*_parts(epsilon, *chosen), chosen[0])
+        return _plan(epsilon, *_chosen(self, alpha, beta))
 
-    def structure(self, alpha: float, beta: float) -> tuple[int, float]:
-        """The levels and the fraction for counts."""
+    def structure(self, alpha: float, beta: float) -> tuple[int, float, int]:
+        """The levels, the fraction for counts, and the tiers."""
         levels = levels_tried(alpha) if self.levels is None else (self.levels,)
         fractions = _FRACTIONS if self.counts is None else (self.counts,)
-        pairs = [(level, fraction) for level in levels for fraction in fractions]
         aim = alpha if alpha > 0.5 / 2 ** max(levels) else 2.0 ** -max(levels)
-        return min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), aim, beta))
+        tried = [(level, fraction, tiers) for level, tiers in self.structures(levels) for fraction in fractions]
+
+        def rows(each: tuple[int, float, int]) -> float:
+            gain = _SUMMED if each[0] <= sizes.MOST_SUMMED and each[2] == 1 else 1.0
+            return gain * self._rows(_plan(1.0, *each), aim, beta)
+
+        return min(tried, key=rows)
 
     def split(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> tuple[Parts, Array, Array]:
         """`median_tree` of exponential medians."""
@@ -262,14 +287,12 @@ class Hierarchy(ThreeWay):
         add, what = Neighboring.ADD_OR_REMOVE_ONE, "medians of one level"
         parts = [as_replace_one(exponential_guarantee(float(epsilon), what, add)) for epsilon in plan.medians]
         splits = basic(parts, "three-way splits")
-        rate = 2 / positive("scale", plan.scale)
-        counts = laplace_mechanism_guarantee(rate, sensitivity=2, what="counts of the leaves")
-        return basic((splits, counts), f"threshold sanitizer, {plan.levels} levels")
+        return basic((splits, counts_guarantee(plan)), f"threshold sanitizer, {plan.levels} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.hierarchy_exact`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        rows = self._rows(plan.medians, plan.scale, alpha, beta, sizes.hierarchy_exact)
+        rows = self._rows(plan, alpha, beta, sizes.hierarchy_exact)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
     def unseen(self, concepts: Any, plan: HierarchyPlan, n: int, beta: float) -> float:
@@ -279,29 +302,40 @@ class Hierarchy(ThreeWay):
         return intervals * sizes.largest_part(log_size(self.bits, self.domain_size), rates, n, beta)
 
     def _rows(
-        self, medians: Number, scale: Number, alpha: float, beta: float, bound: Callable[..., float] = sizes.hierarchy
+        self, plan: HierarchyPlan, alpha: float, beta: float, bound: Callable[..., float] = sizes.hierarchy
     ) -> float:
-        rates = tuple(effective_epsilon(epsilon) for epsilon in medians)
-        return bound(log_size(self.bits, self.domain_size), rates, float(scale), alpha, beta)
+        rates = tuple(effective_epsilon(epsilon) for epsilon in plan.medians)
+        return bound(log_size(self.bits, self.domain_size), rates, float(plan.scale), alpha, beta, plan.tiers)
 
 
 @lru_cache(maxsize=1024)
-def _chosen(sanitizer: Hierarchy, alpha: float, beta: float) -> tuple[int, float]:
+def _chosen(sanitizer: Hierarchy, alpha: float, beta: float) -> tuple[int, float, int]:
     return sanitizer.structure(alpha, beta)
 
 
-def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:
-    """epsilons of one median of each level, and the scale of the counts, which get the rest of epsilon."""
+def _plan(epsilon: float, levels: int, counts: float, tiers: int) -> HierarchyPlan:
+    """The counts get what the medians leave of epsilon."""
     weights = 2.0 ** (np.arange(levels) / 2)
     medians = np.array([down(share) for share in (1 - counts) * epsilon / 2 * weights / weights.sum()], np.float32)
-    return medians, scale_of_counts(epsilon - 2 * sum(map(float, medians)))
+    return HierarchyPlan(medians, scale_of_counts(epsilon - 2 * sum(map(float, medians)), tiers), levels, tiers)
 
 
-def scale_of_counts(left: float) -> np.float32:
+def scale_of_counts(left: float, tiers: int) -> np.float32:
     """The scale of the noise of counts at what the medians leave of epsilon; InputError if that is nothing."""
     if left <= 0:
         raise InputError("counts", "a fraction of epsilon for the counts", "about 0", "give a larger fraction")
-    return up(2 / (left * (1 - 1e-14)))
+    return up(2 * tiers / (left * (1 - 1e-14)))
+
+
+def counts_guarantee(plan: Any) -> Guarantee:
+    """A replaced row leaves one count of each tier and enters one. plan: with a ``scale`` and ``tiers``."""
+    rate = 2 * plan.tiers / positive("scale", plan.scale)
+    return laplace_mechanism_guarantee(rate, sensitivity=2 * plan.tiers, what="counts of the leaves")
+
+
+def fanouts_of(parts: Parts, tiers: int) -> tuple[int, ...]:
+    """`theory.sanitizers.fanouts` for these parts."""
+    return sizes.fanouts(parts.alive.shape[0].bit_length() - 1, tiers)
 
 
 def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array) -> Array:
@@ -311,15 +345,27 @@ def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array
     return jnp.append(jnp.stack([inner[:-1], atoms], axis=1).reshape(-1), inner[-1:])
 
 
-def consistent(counts: Array, n: Array) -> Array:
-    """Weights >= 0 that sum to n, from noisy counts ``int32[r]``: running sums, corrected for their total, monotone.
+def in_tiers(leaves: Array, fanouts: Sequence[int]) -> Array:
+    """Counts of all nodes, tier by tier and from left to right, ``int32[...]``; behind the leaves are empty ones."""
+    leaves = jnp.pad(leaves, (0, math.prod(fanouts) - leaves.shape[0]))
+    nodes = (math.prod(fanouts[: tier + 1]) for tier in range(len(fanouts)))
+    return jnp.concatenate([jnp.sum(leaves.reshape(many, -1), axis=1, dtype=jnp.int32) for many in nodes])
 
-    If the running sums are off by at most E after subtracting i / r of the total's error from the i-th, so are these.
+
+def consistent(counts: Array, n: Array, fanouts: Sequence[int]) -> Array:
+    """Weights >= 0 of the leaves that sum to n, from noisy counts of `in_tiers`: running sums, corrected for the totals
+    of the tier above, monotone. ``int32[...]``, without the empty leaf behind.
+
+    If the running sums of each node's children are off by at most E after subtracting i / f of their total's error from
+    the i-th, so are these by T E.
     """
-    size = counts.shape[0]
-    sums = jnp.cumsum(counts, dtype=jnp.int32)
-    part = jnp.arange(1, size + 1, dtype=jnp.int32)
-    excess = sums[-1] - n
-    sums = sums - ((excess // size) * part + (excess % size) * part // size)
-    sums = jnp.clip(sums, 0, n).at[-1].set(n)
+    ends, at = jnp.stack([jnp.zeros_like(n), n]), 0  # running sums at the ends of the nodes of a tier
+    for f in fanouts:
+        nodes = ends.shape[0] - 1
+        sums = jnp.cumsum(counts[at : at + nodes * f].reshape(nodes, f), axis=1, dtype=jnp.int32)
+        part, at = jnp.arange(1, f + 1, dtype=jnp.int32), at + nodes * f
+        excess = (sums[:, -1] - jnp.diff(ends))[:, None]
+        sums = sums - ((excess // f) * part + (excess % f) * part // f) + ends[:-1, None]
+        ends = jnp.append(ends[:1], sums.reshape(-1))
+    sums = jnp.clip(ends[1 : ends.shape[0] // 2 * 2], 0, n).at[-1].set(n)
     return jnp.diff(jax.lax.cummax(sums), prepend=jnp.zeros(1, jnp.int32))

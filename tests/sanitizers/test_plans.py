@@ -20,11 +20,11 @@ from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
     JointQuantiles,
-    MajorityHierarchy,
     PointCounts,
     RankBlocks,
     RecursiveQuantiles,
     Slices,
+    WindowHierarchy,
 )
 
 ACCURACY = Accuracy(0.3, 0.1)
@@ -34,7 +34,7 @@ SANITIZERS = {
     "blocks, recprefix": RankBlocks(64, median="recprefix"),
     "slices": Slices(16),
     "hierarchy": Hierarchy(16),
-    "majority": MajorityHierarchy(16, levels=2),
+    "majority": WindowHierarchy(16, levels=2),
     "independent": IndependentQuantiles(16),
     "recursive": RecursiveQuantiles(16),
     "joint": JointQuantiles(16),

@@ -16,10 +16,10 @@ from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
     JointQuantiles,
-    MajorityHierarchy,
     RankBlocks,
     RecursiveQuantiles,
     Slices,
+    WindowHierarchy,
     candidates,
     default,
 )
@@ -84,7 +84,7 @@ def test_proved_rows_at_the_reference():
         (0.1, 32, Hierarchy),
         (0.01, 32, Hierarchy),
         (0.6, 16, IndependentQuantiles),
-        (0.2, 1024, MajorityHierarchy),
+        (0.2, 1024, WindowHierarchy),
     ],
 )
 def test_the_default_is_the_least_proved_number(alpha, bits, kind):
@@ -135,7 +135,7 @@ def test_noise_of_running_sums_has_its_tails():
         assert tail == pytest.approx(simulated, abs=0.03) and tail > (bridge.max(axis=1) > x).mean() - 0.01
     u = np.array([0.01, 0.04])
     simulated = [np.log((2 * np.cosh(one * bridge)).mean(axis=0).sum()) for one in u]
-    np.testing.assert_allclose(sizes._log_sum_of_noise(u, 31, scale), simulated, rtol=0.03)
+    np.testing.assert_allclose(sizes._log_sum_of_noise(u, (31,), scale), simulated, rtol=0.03)
 
 
 def test_exact_tails_ask_for_no_more_rows():
@@ -195,7 +195,7 @@ def test_equal_by_value_and_refusals():
     for wrong in (
         lambda: Hierarchy(8, levels=0),
         lambda: Hierarchy(8, levels=1, counts=1e-17).plan(PRIVACY, ACCURACY),
-        lambda: MajorityHierarchy(8, levels=1, counts=1e-17).plan(PRIVACY, ACCURACY),
+        lambda: WindowHierarchy(8, levels=1, counts=1e-17).plan(PRIVACY, ACCURACY),
         lambda: Slices(8, count=2).plan(Privacy(1.0, 0.0), ACCURACY),
         lambda: default(0.0, 8, PRIVACY),
         lambda: IndependentQuantiles(8, count=0),

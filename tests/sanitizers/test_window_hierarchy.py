@@ -18,12 +18,13 @@ from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence.sanitizers import SmallWindows
 from dpjax.learners import GenericLearner
-from dpjax.sanitizers import Hierarchy, MajorityHierarchy, candidates, worst_gap
+from dpjax.sanitizers import Hierarchy, WindowHierarchy, candidates, worst_gap
 from dpjax.sanitizers.hierarchy import Parts
-from dpjax.sanitizers.majority_hierarchy import window_of
+from dpjax.sanitizers.window_hierarchy import window_of
 from dpjax.theory import sanitizers as sizes
 
 PRIVACY, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.3, 0.1)
+RECURSIVE = ("majority", "recprefix", "treelog")
 LOW, HIGH = 1, 6
 
 
@@ -79,9 +80,9 @@ def test_medians_keep_their_claim_and_not_a_third_of_its_delta(levels, world):
 
 def test_rows_of_the_theorem():
     """The numbers of docs/proofs/hierarchy.md, and every part of the budget is spent."""
-    sanitizer = MajorityHierarchy(256)
+    sanitizer = WindowHierarchy(256)
     assert sanitizer.sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 13424
-    assert MajorityHierarchy(1024).sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 14444
+    assert WindowHierarchy(1024).sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 14444
     assert Hierarchy(256).sample_size(PRIVACY, Accuracy(0.1, 0.1)) == 22045
     spent = sanitizer.guarantee(sanitizer.plan(PRIVACY, Accuracy(0.1, 0.1)))
     assert 0.999 <= spent.epsilon <= 1 and 0.999e-6 <= spent.delta <= 1e-6
@@ -92,12 +93,15 @@ def test_rows_of_the_theorem():
 
 def test_rows_between_listed_points():
     """Where the medians fail with more than beta nothing is known."""
-    sanitizer, concepts = MajorityHierarchy(16), Thresholds(Domain(2**16))
+    sanitizer, concepts = WindowHierarchy(16), Thresholds(Domain(2**16))
     plan = sanitizer.plan(PRIVACY, ACCURACY)
     assert sanitizer.unseen(concepts, plan, 10**5, 0.1) == sizes.largest_part_of_windows(
         [int(s.window) for s in plan.splits], 10**5
     )
     assert sanitizer.unseen(concepts, plan, 10**5, 1e-3) == 10**5
+    other = WindowHierarchy(16, median="recprefix")
+    with pytest.raises(InputError, match="unseen"):
+        other.unseen(concepts, other.plan(PRIVACY, ACCURACY), 10**5, 0.1)
 
 
 @pytest.mark.slow
@@ -105,7 +109,7 @@ def test_a_generic_learner_over_a_large_domain():
     concepts = Thresholds(Domain(2**256))
     rows = [
         GenericLearner(concepts, 4, made(256)).sample_size(PRIVACY, Accuracy(0.1, 0.1))
-        for made in (MajorityHierarchy, Hierarchy)
+        for made in (WindowHierarchy, Hierarchy)
     ]
     assert rows == [45358, 61876]
 
@@ -127,10 +131,13 @@ def worst_split(count, size):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("bits", [40, pytest.param(256, marks=pytest.mark.slow)])
-def test_the_error_is_at_most_alpha_from_the_theorems_rows_on(bits, stats):
+@pytest.mark.parametrize(
+    ("bits", "median"),
+    [(40, "majority"), (40, "recprefix"), *(pytest.param(256, name, marks=pytest.mark.slow) for name in RECURSIVE)],
+)
+def test_the_error_is_at_most_alpha_from_the_theorems_rows_on(bits, median, stats):
     """Nested rows, which no prefix separates into large groups, and two heaps with wide gaps."""
-    sanitizer, trials = MajorityHierarchy(bits), 40
+    sanitizer, trials = WindowHierarchy(bits, median=median), 40
     plan, n = sanitizer.plan(PRIVACY, ACCURACY), sanitizer.sample_size(PRIVACY, ACCURACY)
     third = 2**bits // 3
     nested = [third + (-1) ** i * (1 << (i // 2 % (bits - 3))) for i in range(n)]
@@ -145,7 +152,7 @@ def test_the_error_is_at_most_alpha_from_the_theorems_rows_on(bits, stats):
 
 
 def test_few_rows_and_tiny_windows_have_an_answer():
-    sanitizer = MajorityHierarchy(70, levels=2, domain_size=2**69 + 5)
+    sanitizer = WindowHierarchy(70, levels=2, domain_size=2**69 + 5)
     plan, run = sanitizer.plan(Privacy(500.0, 1e-12), ACCURACY), jax.jit(sanitizer.sanitize)
     for count in (0, 1, 2):
         x = jnp.asarray(B.encode([2**69 + 4, 3, 2**70 - 1], 70))
@@ -153,7 +160,12 @@ def test_few_rows_and_tiny_windows_have_an_answer():
         assert int(np.sum(made.weights)) >= 1 and (B.decode(np.asarray(made.points)) <= 2**69 + 4).all()
 
 
-@pytest.mark.parametrize("kind", [Hierarchy, MajorityHierarchy])
+def test_medians_have_names():
+    with pytest.raises(InputError, match="median"):
+        WindowHierarchy(16, median="best")
+
+
+@pytest.mark.parametrize("kind", [Hierarchy, WindowHierarchy])
 @pytest.mark.parametrize("size", [0, -1, 17, 2.5, "5", True])
 def test_a_domain_size_is_of_the_domain(kind, size):
     with pytest.raises(InputError, match="domain_size"):

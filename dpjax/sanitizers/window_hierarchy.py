@@ -1,4 +1,4 @@
-"""S-hier on large domains: three-way splits at majority medians, whose rows hardly grow with the domain."""
+"""S-hier on large domains: three-way splits at medians of windows, whose rows hardly grow with the domain."""
 
 import math
 from collections.abc import Sequence
@@ -13,22 +13,31 @@ from jax import Array
 
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.numeric.ranges import positive
 from dpjax.core import bit_strings as B
 from dpjax.core import checks
 from dpjax.core.plans import STATIC, Count, Positive, Spends, bucket, plan_type, require_leaves, whole
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.median import (
+    RACED,
     MajorityDesign,
-    MajorityPlan,
+    MedianDesign,
+    MedianPlan,
     failure_of,
-    majority,
-    plan_majority,
+    median_guarantee,
+    plan_for,
     plan_majority_like,
+    private_median,
 )
-from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import whole_rows
-from dpjax.sanitizers.hierarchy import Median, Parts, ThreeWay, levels_tried, median_tree, scale_of_counts
+from dpjax.sanitizers.hierarchy import (
+    Median,
+    Parts,
+    ThreeWay,
+    counts_guarantee,
+    levels_tried,
+    median_tree,
+    scale_of_counts,
+)
 from dpjax.theory import sanitizers as sizes
 
 COUNTS = 0.2
@@ -41,18 +50,19 @@ _TYPICAL = 0.1  # an epsilon of a median; records are about proportional to its 
 class WindowPlan:
     """A median of the ``window`` rows in the middle of a part, ``int32[]``."""
 
-    median: MajorityPlan
+    median: MedianPlan
     window: Count
 
 
 @plan_type
-class MajorityHierarchyPlan:
-    """splits: a `WindowPlan` for each level, the root first. scale: ``float32[]``, of the counts. most: static; no
-    window is larger."""
+class WindowHierarchyPlan:
+    """splits: a `WindowPlan` for each level, the root first. scale: ``float32[]``, of each count. most: static; no
+    window is larger. tiers: of counts."""
 
     splits: tuple[WindowPlan, ...]
     scale: Positive
     most: int = field(metadata=STATIC)
+    tiers: int = field(metadata=STATIC)
 
     @property
     def size(self) -> int:
@@ -61,84 +71,103 @@ class MajorityHierarchyPlan:
 
 
 @dataclass(frozen=True)
-class MajorityHierarchy(ThreeWay):
+class WindowHierarchy(ThreeWay):
     """Three-way splits at medians of the middle of each part, and noisy counts of the leaves, see `ThreeWay`.
 
     A part of c rows, in order, is continued by its low end before its first row and its high end behind its last one.
-    Its window is the w rows from place floor((c - w) / 2) on, and is split at `majority` of the window.
+    Its window is the w rows from place floor((c - w) / 2) on, and is split at a private interior point of the window.
 
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows.
       counts: the fraction of epsilon for the counts, in (0, 1), by default `COUNTS`.
+      tiers: of counts, in [1, 4], by default the number that needs the fewest rows.
+      median: for interior points, one of `mechanisms.median.RACED`; "majority" needs the fewest rows wherever tried.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n. A row that is added to a part, or removed,
       replaces at most one row of its window (docs/proofs/hierarchy.md#windows), so a level spends twice the budget of
       its medians, and the root, which has all rows, once; the counts as in `Hierarchy`.
     Utility: error at most alpha with probability 1 - beta from `sample_size`, `theory.sanitizers.windows`, which grows
-      with log log of the domain's size.
-    Reference: Bun, Nissim, Stemmer 2016, Proposition 2.21, for what is wanted; the sanitizer is our own.
+      with log log of the domain's size, with "recprefix" as its records do.
+    Reference: Bun, Nissim, Stemmer 2016, Proposition 2.21, which is the case "recprefix" up to the choice of parts; the
+      windows are our own.
     """
 
+    median: str = field(default="majority", kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
-    def plan(self, privacy: Privacy, accuracy: Accuracy) -> MajorityHierarchyPlan:
+    def __post_init__(self):
+        super().__post_init__()
+        checks.choice("median", self.median, RACED)
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> WindowHierarchyPlan:
         """Equal parts of delta and of beta; epsilons with the fewest rows if those are proportional to 1 / epsilon."""
-        epsilon, delta, _, _ = host_numbers(privacy, accuracy)
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         checks.delta(delta, positive_for="medians by majority")
         splits = tuple(WindowPlan(each.plan(), whole(each.interior)) for each in self._designed(privacy, accuracy))
         most = max(int(split.window) for split in splits)
-        return MajorityHierarchyPlan(splits, scale_of_counts(epsilon - _spent(splits).epsilon), bucket(most))
+        tiers = self._structure(delta, alpha, beta)[1]
+        scale = scale_of_counts(epsilon - _spent(splits).epsilon, tiers)
+        return WindowHierarchyPlan(splits, scale, bucket(most), tiers)
 
-    def split(self, key: Array, x: Array, mask: Array, plan: MajorityHierarchyPlan) -> tuple[Parts, Array, Array]:
+    def split(self, key: Array, x: Array, mask: Array, plan: WindowHierarchyPlan) -> tuple[Parts, Array, Array]:
         """`median_tree` of medians of windows."""
         levels = jax.tree.map(lambda *leaves: jnp.stack(leaves), *plan.splits)
         return median_tree(key, levels, window_medians(x, mask, plan.most), self.bits, self.domain_size)
 
-    def guarantee(self, plan: MajorityHierarchyPlan) -> Guarantee:
+    def guarantee(self, plan: WindowHierarchyPlan) -> Guarantee:
         """Levels of medians, and the counts."""
         require_leaves(plan)
-        rate = 2 / positive("scale", plan.scale)
-        counts = laplace_mechanism_guarantee(rate, sensitivity=2, what="counts of the leaves")
-        return basic((_spent(plan.splits), counts), f"threshold sanitizer, {len(plan.splits)} levels")
+        parts = _spent(plan.splits), counts_guarantee(plan)
+        return basic(parts, f"threshold sanitizer, {len(plan.splits)} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.windows`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         windows = [int(split.window) for split in plan.splits]
-        rows = sizes.windows(windows, float(plan.scale), alpha, (1 - _MEDIANS) * beta)
+        rows = sizes.windows(windows, float(plan.scale), alpha, (1 - _MEDIANS) * beta, plan.tiers)
         return whole_rows(rows, alpha, f"2**-{len(windows) + 1}", "levels")
 
-    def _designed(self, privacy: Privacy, accuracy: Accuracy) -> list[MajorityDesign]:
+    def _designed(self, privacy: Privacy, accuracy: Accuracy) -> list[MedianDesign]:
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
-        levels = _levels(self, delta, alpha, beta) if self.levels is None else self.levels
-        part, of_delta, of_beta = _shares(self, epsilon, delta, beta, levels)
-        typical = plan_majority(self.bits, _TYPICAL, of_delta, of_beta)
-        return [plan_majority_like(typical, each) for each in part]
+        part, of_delta, of_beta = _shares(self, epsilon, delta, beta, self._structure(delta, alpha, beta)[0])
+        typical = _typical(self, of_delta, of_beta)
+        if isinstance(typical, MajorityDesign):
+            return [plan_majority_like(typical, each) for each in part]
+        return [plan_for(self.median, self.bits, each, of_delta, of_beta) for each in part]
 
-    def unseen(self, concepts: Any, plan: MajorityHierarchyPlan, n: int, beta: float) -> float:
+    def _structure(self, delta: float, alpha: float, beta: float) -> tuple[int, int]:
+        return _structure(self, delta, alpha, beta)
+
+    def unseen(self, concepts: Any, plan: WindowHierarchyPlan, n: int, beta: float) -> float:
         """The largest part for each interval of a difference, if the medians fail together with at most beta; or n."""
+        if self.median != "majority":
+            return super().unseen(concepts, plan, n, beta)
         failure = math.fsum(2**level * failure_of(s.median, int(s.window)) for level, s in enumerate(plan.splits))
         part = sizes.largest_part_of_windows([int(split.window) for split in plan.splits], n)
         return self.parts_of_a_difference(concepts) / 2 * part if failure <= beta else float(n)
 
 
 @lru_cache(maxsize=1024)
-def _levels(sanitizer: MajorityHierarchy, delta: float, alpha: float, beta: float) -> int:
-    """The number that needs the fewest rows at epsilon 1, if records were proportional to 1 / epsilon."""
-    tried = levels_tried(alpha)
-    _, of_delta, of_beta = _shares(sanitizer, 1.0, delta, beta, tried[0] + 1)
-    records = plan_majority(sanitizer.bits, _TYPICAL, of_delta, of_beta).interior * _TYPICAL
+def _structure(sanitizer: WindowHierarchy, delta: float, alpha: float, beta: float) -> tuple[int, int]:
+    """The levels and tiers that need the fewest rows at epsilon 1, if records were proportional to 1 / epsilon."""
+    tried = levels_tried(alpha) if sanitizer.levels is None else (sanitizer.levels,)
+    _, of_delta, of_beta = _shares(sanitizer, 1.0, delta, beta, tried[min(1, len(tried) - 1)])
+    records = _typical(sanitizer, of_delta, of_beta).interior * _TYPICAL
 
-    def rows(levels: int) -> float:
-        part = _shares(sanitizer, 1.0, delta, beta, levels)[0]
-        return sizes.windows([records / each for each in part], 2 / _counts(sanitizer), alpha, (1 - _MEDIANS) * beta)
+    def rows(levels: int, tiers: int) -> float:
+        windows = [records / each for each in _shares(sanitizer, 1.0, delta, beta, levels)[0]]
+        return sizes.windows(windows, 2 * tiers / _counts(sanitizer), alpha, (1 - _MEDIANS) * beta, tiers)
 
-    return min(tried, key=rows)
+    return min(sanitizer.structures(tried), key=lambda each: rows(*each))
+
+
+def _typical(sanitizer: WindowHierarchy, delta: float, beta: float) -> MedianDesign:
+    return plan_for(sanitizer.median, sanitizer.bits, _TYPICAL, delta, beta)
 
 
 def _shares(
-    sanitizer: MajorityHierarchy, epsilon: float, delta: float, beta: float, levels: int
+    sanitizer: WindowHierarchy, epsilon: float, delta: float, beta: float, levels: int
 ) -> tuple[list[float], float, float]:
     """Of one median: its epsilon by level, its delta, and its probability of failure."""
     parts = np.array([_touched(level) for level in range(levels)])
@@ -147,7 +176,7 @@ def _shares(
     return each.tolist(), delta / int(parts.sum()), _MEDIANS * beta / (2**levels - 1)
 
 
-def _counts(sanitizer: MajorityHierarchy) -> float:
+def _counts(sanitizer: WindowHierarchy) -> float:
     return COUNTS if sanitizer.counts is None else sanitizer.counts
 
 
@@ -157,7 +186,7 @@ def _touched(level: int) -> int:
 
 
 def _spent(splits: Sequence[WindowPlan]) -> Guarantee:
-    medians = [split.median.guarantee("median of a window") for split in splits]
+    medians = [median_guarantee(split.median, "median of a window") for split in splits]
     return basic([m for level, m in enumerate(medians) for _ in range(_touched(level))], "three-way splits")
 
 
@@ -170,7 +199,7 @@ def window_medians(x: Array, mask: Array, most: int) -> Median:
         begin = jnp.sum(real & B.less(rows, part.low), dtype=jnp.int32)
         count = jnp.sum(part.holds(rows)[0] & real, dtype=jnp.int32)
         middle, place = window_of(rows, begin, count, level.window, part, most), jnp.arange(most, dtype=jnp.int32)
-        return majority(key, middle, place < level.window, level.median).element
+        return private_median(key, middle, place < level.window, level.median).element
 
     return median
 
