@@ -183,8 +183,7 @@ class ThreeWay(OfThresholds):
     all nodes of a tier have equally many children (`theory.sanitizers.fanouts`). From the first tier on, the running
     sums over the children of a node are corrected to end where those of the nodes do, the root's at n; those of the
     leaves are then made to stay in [0, n] and to be nondecreasing. A sum over r leaves has the noise of about sqrt(r)
-    counts with one tier, and of T r^(1/(2 T)) with T, each T times as large. Noisy counts are integers clipped to
-    [-n, 2 n].
+    counts with one tier, and of T^1.5 r^(1/(2 T)) of these with T. Noisy counts are integers clipped to [-n, 2 n].
     """
 
     levels: int | None = field(default=None, kw_only=True)
