@@ -12,22 +12,23 @@ from benchmarks import peers
 from benchmarks.clock import Work, race
 from benchmarks.row import Measured, Row
 from dpjax.concepts import Domain, Hypothesis, Thresholds, distributions
-from dpjax.core import keys, wide
+from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import KLN
+from dpjax.learners import KLN, Learner, ThresholdInterior
+from dpjax.mechanisms.median import RACED
 
 _BLOCK, _TRIALS = 256, 4096  # the engine, too, works on 256 samples of this size at once
 
 
-def learned(size: int, trials: int) -> Callable[[Array], Array]:
-    """First trial -> ``uint32[trials, 1, 2]``, thresholds of {0, ..., size-1}; the middle one is the target.
+def learned(size: int, trials: int, kind: Callable[[Thresholds], Learner] = KLN) -> Callable[[Array], Array]:
+    """First trial -> ``uint32[trials, 1, limbs]``, thresholds of {0, ..., size-1}; the middle one is the target.
 
-    The learner is the exponential mechanism over all thresholds, by intervals.
+    The learner is by default the exponential mechanism over all thresholds, by intervals.
     """
     domain = Domain(size)
-    distribution, learner = distributions.uniform(domain), KLN(Thresholds(domain))
-    target = Hypothesis.of(jnp.asarray(wide.encode([size // 2 - 1])))
-    plan = learner.plan(Privacy(peers.EPSILON), Accuracy(0.1, 0.1))
+    distribution, learner = distributions.uniform(domain), kind(Thresholds(domain))
+    target = Hypothesis.of(jnp.asarray(domain.encode([size // 2 - 1])))
+    plan = learner.plan(Privacy(peers.EPSILON, 1e-6), Accuracy(0.1, 0.1))
     mask = jnp.ones(peers.ROWS, bool)
 
     def one(trial: Array) -> Array:
@@ -44,12 +45,12 @@ def learned(size: int, trials: int) -> Callable[[Array], Array]:
 
 
 @functools.cache
-def _ours(size: int) -> Work:
-    tile, turn = learned(size, _TRIALS), itertools.count()
+def _ours(size: int, trials: int = _TRIALS, kind: Callable[[Thresholds], Learner] = KLN) -> Work:
+    tile, turn = learned(size, trials, kind), itertools.count()
 
     def work() -> int:
-        tile(jnp.uint32(next(turn) * _TRIALS)).block_until_ready()
-        return _TRIALS
+        tile(jnp.uint32(next(turn) * trials)).block_until_ready()
+        return trials
 
     return work
 
@@ -66,6 +67,11 @@ def _against_a_small_domain(seconds: float) -> Measured:
     return race(_ours(1 << 60), _ours(1 << 10), seconds)
 
 
+def _wide_against_words(kind: Callable[[Thresholds], Learner], seconds: float) -> Measured:
+    return race(_ours(1 << 1024, _BLOCK, kind), _ours(1 << 64, _BLOCK, kind), seconds)
+
+
+_MEDIANS = {name: functools.partial(ThresholdInterior, method=name) for name in RACED}
 _UNIT = "trials/s"
 ROWS = (
     Row(
@@ -97,6 +103,10 @@ ROWS = (
         _UNIT,
         None,
         functools.partial(_against_numpy, peers.thresholds_by_intervals, 256),
+    ),
+    *(
+        Row(f"{name}-2^1024", "dpjax over 2^64 thresholds", _UNIT, 0.05, functools.partial(_wide_against_words, kind))
+        for name, kind in {"thresholds": KLN, **_MEDIANS}.items()
     ),
     Row("thresholds-2^60", "dpjax over 2^10 thresholds", _UNIT, 0.8, _against_a_small_domain),
 )

@@ -157,7 +157,8 @@ def _structure(sanitizer: WindowHierarchy, delta: float, alpha: float, beta: flo
 
     def rows(levels: int, tiers: int) -> float:
         windows = [records / each for each in _shares(sanitizer, 1.0, delta, beta, levels)[0]]
-        return sizes.windows(windows, 2 * tiers / _counts(sanitizer), alpha, (1 - _MEDIANS) * beta, tiers)
+        rows = sizes.windows(windows, 2 * tiers / _counts(sanitizer), alpha, (1 - _MEDIANS) * beta, tiers)
+        return rows * (1.03 if tiers > 1 else 1.0)  # more levels have more medians, whose records are a little more
 
     return min(sanitizer.structures(tried), key=lambda each: rows(*each))
 

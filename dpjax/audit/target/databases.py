@@ -80,8 +80,15 @@ def vectors(values: Sequence[int], length: int, moves: Sequence[Sequence[int]], 
     return Universe(everything.astype(np.int32), pairs, relation, what, show_numbers)
 
 
-def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ordered: bool = True) -> Universe:
-    """Every k-labeled `Sample` over a tiny domain.
+def samples(
+    domain: Domain | Cube,
+    k: int,
+    rows: int,
+    relation: Neighboring,
+    ordered: bool = True,
+    elements: Sequence[int] | None = None,
+) -> Universe:
+    """Every k-labeled `Sample` over a tiny domain, or over a few ``elements`` of a large one.
 
     ordered: all sequences of 1 to ``rows`` rows. Otherwise all multisets of exactly ``rows`` rows (and of one less
     under ADD_OR_REMOVE_ONE), for learners that ignore the order of rows.
@@ -90,13 +97,14 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     checks.integer("rows", rows, 1)
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
-    different, columns = domain.size << k, f"{k} label column{'s' * (k != 1)}"
+    chosen = range(domain.size) if elements is None else elements
+    different, columns = len(chosen) << k, f"{k} label column{'s' * (k != 1)}"
     counts = [different**n if ordered else math.comb(different + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
-        size = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {columns}"
+        size = f"{sum(counts)}: up to {rows} rows of {len(chosen)} elements and {columns}"
         advice = "take fewer rows or elements, or audit by --method statistical"
         raise InputError("rows", f"at most {_MOST >> 4} databases", size, advice)
-    kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
+    kinds = [(x, labels) for x in chosen for labels in itertools.product((False, True), repeat=k)]
     places = range(len(kinds))
     listed = (
         itertools.product(places, repeat=n) if ordered else itertools.combinations_with_replacement(places, n)
@@ -106,11 +114,11 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     filled = np.array([[*row, *[0] * (rows - len(row))] for row in table], np.int64).reshape(len(table), rows)
     mask = np.arange(rows) < np.array([len(row) for row in table])[:, None]
     pairs = _row_pairs(np.where(mask, filled + 1, 0), len(kinds), added, ordered)
-    values, labels = np.array([x for x, _ in kinds], np.uint64), np.array([y for _, y in kinds])
+    values, labels = np.array([x for x, _ in kinds], object), np.array([y for _, y in kinds])
     x = domain.encode(values[filled].ravel()).reshape(len(table), rows, domain.limbs)
     databases = Sample(jnp.asarray(x), jnp.asarray(labels[filled]), jnp.asarray(mask))
     order = "in every order" if ordered else "without regard to order"
-    what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {domain.size} elements and {columns}"
+    what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {len(chosen)} elements and {columns}"
     return Universe(databases, pairs, relation, what, show_sample)
 
 
