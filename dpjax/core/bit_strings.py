@@ -207,13 +207,27 @@ def _digits(x: Array) -> Array:
 
 
 def _in_order(digits: Array) -> Array:
-    """Radix sort: stable sorts by 64 bits, least significant first. The program's size does not grow with W."""
+    """Radix sort: stable sorts by 64 bits, most significant first, of rows that are equal so far. Digits in which such
+    rows do not differ take no time: random rows are sorted once. The program's size does not grow with W."""
+    count, capacity = digits.shape
+    order = jnp.arange(capacity, dtype=jnp.int32)
+    if capacity < 2:
+        return order
 
-    def by_digit(order, digit):
-        return jax.lax.sort((digit[order], order), num_keys=1, is_stable=True)[1], None
+    def first(differ: Array) -> Array:
+        found = jnp.any(differ, axis=1)
+        return jnp.where(jnp.any(found), jax.lax.argmax(found, 0, jnp.int32), jnp.int32(count))
 
-    places = jnp.arange(digits.shape[1], dtype=jnp.int32)
-    return jax.lax.scan(by_digit, places, digits, reverse=True)[0]
+    def by_digit(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        place, order, tied = state
+        group = jnp.cumsum(jnp.append(False, ~tied), dtype=jnp.int32)  # keeps its places
+        order = jax.lax.sort((group, digits[place][order], order), num_keys=2, is_stable=True)[2]
+        differ = digits[:, order[1:]] != digits[:, order[:-1]]
+        tied = tied & ~differ[place]
+        return first(differ & tied), order, tied
+
+    start = first(digits[:, 1:] != digits[:, :-1]), order, jnp.ones(capacity - 1, bool)
+    return jax.lax.while_loop(lambda state: state[0] < count, by_digit, start)[1]
 
 
 def _unused(bits: int) -> int:
@@ -260,8 +274,24 @@ def _tail(length: Array, bits: int) -> Array:
 def _carried(made: Array, settled: Array) -> Array:
     """The carry into each limb, ``uint32``: ``made`` of the nearest less significant limb that is settled."""
     width = made.shape[-1]
+    if 2 < width <= 64:
+        return _looked_ahead(made, settled)
     code = jax.lax.broadcasted_iota(jnp.int32, made.shape, made.ndim - 1) * 2 + (~made).astype(jnp.int32)
     code = jnp.where(settled, code, jnp.int32(2 * width + 1))
     nearest = jax.lax.cummin(code, axis=code.ndim - 1, reverse=True)[..., 1:]
     received = (nearest % 2 == 0).astype(jnp.uint32)
     return jnp.concatenate([received, jnp.zeros((*made.shape[:-1], 1), jnp.uint32)], axis=-1)
+
+
+def _looked_ahead(made: Array, settled: Array) -> Array:
+    """`_carried` of up to 64 limbs, a bit each: their carries are those of a sum of two words. No program of a scan
+    is merged with what follows it, which takes several times as long."""
+    with jax.enable_x64(True):
+        place = jnp.arange(made.shape[-1] - 1, -1, -1, dtype=jnp.uint64)
+
+        def word(limbs: Array) -> Array:
+            return jnp.sum(limbs.astype(jnp.uint64) << place, axis=-1, dtype=jnp.uint64)
+
+        one, other = word(made | ~settled), word(made & settled)
+        carries = (one + other) ^ one ^ other
+        return ((carries[..., None] >> place) & jnp.uint64(1)).astype(jnp.uint32)
