@@ -15,9 +15,10 @@ from pages import folder, table, write_page
 
 from dpjax.core import keys
 from dpjax.core.bit_strings import encode
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.sweep.hard_tasks import hard_splits
-from dpjax.sanitizers import Hierarchy, Sanitizer, candidates, worst_gap
+from dpjax.sanitizers import Hierarchy, Sanitizer, WindowHierarchy, candidates, worst_gap
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 ALPHAS, BITS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003), (16, 32, 64, 128, 256, 1024)
@@ -27,6 +28,8 @@ DATABASES, RUNS, MOST_FAILURES = 4, 5, 2  # of a family at one n
 TEMPTING = "tempting medians"
 Rows = dict[tuple[int, float], dict[str, int]]
 """By bits and alpha, of each sanitizer."""
+STEPS = ((0.1, 0.02), (0.02, 0.003))
+SMALL, FEW, COARSE, FINE = 16, 60, 0.2, 0.02  # bits, runs of a family, two alphas, where powers are measured
 NAMES = {
     "blocks": "S-basic",
     "slices": "S-RSC",
@@ -36,6 +39,7 @@ NAMES = {
     "recursive": "recursive quantiles",
     "joint": "joint quantiles",
 }
+SHORT = NAMES | {"recprefix": "S-rec"}
 HEAD = f"""# Sanitizers for thresholds, by domain and accuracy
 
 A sanitizer for thresholds releases a synthetic table on which every threshold counts about as many rows as on the data.
@@ -70,16 +74,25 @@ of one run at this n (one core, after compilation). At 256 and 1024 bits only th
 EXPONENTS = """
 ## How rows grow with accuracy and domain
 
-The power of 1 / alpha with which the proved rows grow, between two values of alpha:
+The power of 1 / alpha with which the proved rows grow, between two values of alpha; S-rec is S-maj with RecPrefix for
+its interior points, the medians of Bun, Nissim, Stemmer 2016, Proposition 2.21:
 
 """
 TAIL = """
 For L levels, about log2(1 / alpha), the excess of a part is about (L / epsilon) log |X| (S-hier) or (L / epsilon) log
-log |X| (S-maj) rows, and the noise of sums of the counts sqrt(2^L) / epsilon; alpha n has to exceed both. The first
-gives a power of 1, up to the logarithm, and decides here; the second a power of 1.5, which decides in the end, for
-alpha so small that sqrt(1 / alpha) exceeds it. Between these two is what is found here, {least} to {most}. Counts that
-are summed by a tree would leave the power 1 alone. Blocks (S-basic) pay for 1 / alpha medians, whose budgets add up:
-1.5 and more.
+log |X| (S-maj) rows; alpha n has to exceed that and the noise of sums of the counts, sqrt(2^L) / epsilon with one tier
+of counts and L^1.5 / epsilon with as many tiers as are best (`theory.sanitizers.fanouts`,
+[proof](../proofs/hierarchy.md#tiers)): so the power is 1 in the end, up to logarithms, which still make {least} to
+{most} of it here. The bound of Proposition 2.21, log(1 / alpha)^2.5 / alpha, has {printed} between the last two values
+of alpha. With one tier, as each plan has that needs fewer rows so, the power would be 1.5 in the end. Blocks (S-basic)
+pay for 1 / alpha medians, whose budgets add up: 1.5 and more. S-rec asks for {recprefix} times the rows of S-maj in
+all settings of the first table.
+
+Measured at {bits} bits, on the two families that are hardest for these sanitizers (tempting medians, nested): (n_low,
+n_high], where success is below and at least .9 with exact intervals of confidence .95 each, and the power between the
+two values of alpha, from all pairs of ends:
+
+{measured}
 
 Best sanitizers: the hierarchy, whose cost grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which
 needs no delta; in small domains a handful of independent quantiles, each of all rows, for some alpha; for large domains
@@ -108,39 +121,87 @@ def main(path: Path) -> None:
         for name in ("blocks", "hierarchy", "majority")
     ]
     rows = {key: {name: many for name, (_, many) in plan.items()} for key, plan in plans.items()}
-    page = HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + _exponents(rows) + _growth(rows)
+    for (bits, alpha), each in rows.items():
+        each["recprefix"] = WindowHierarchy(bits, median="recprefix").sample_size(privacy, Accuracy(alpha, BETA))
+    growth = _exponents(rows) + _growth(rows, _measured())
+    page = HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + growth
     write_page(path, page)
 
 
 def _exponents(rows: Rows) -> str:
-    names = ("blocks", "hierarchy", "majority")
+    names = ("blocks", "hierarchy", "majority", "recprefix")
     lines = [
         (bits, f"{high:g}", f"{low:g}", *(f"{_power(rows, bits, name, high, low):.2f}" for name in names))
         for bits in (32, 128, 1024)
-        for high, low in ((0.1, 0.02), (0.02, 0.003))
+        for high, low in STEPS
     ]
-    return EXPONENTS + table(("bits", "from alpha", "to", *(NAMES[name] for name in names)), lines)
+    return EXPONENTS + table(("bits", "from alpha", "to", *(SHORT[name] for name in names)), lines)
 
 
 def _power(rows: Rows, bits: int, name: str, high: float, low: float) -> float:
     return math.log(rows[bits, low][name] / rows[bits, high][name]) / math.log(high / low)
 
 
-def _growth(rows: Rows) -> str:
+def _growth(rows: Rows, measured: str) -> str:
     powers = [
         _power(rows, bits, name, high, low)
         for bits in (32, 128, 1024)
-        for name in ("hierarchy", "majority")
-        for high, low in ((0.1, 0.02), (0.02, 0.003))
+        for name in ("hierarchy", "majority", "recprefix")
+        for high, low in STEPS
     ]
     ratios = {name: [rows[1024, a][name] / rows[256, a][name] for a in ALPHAS] for name in ("majority", "hierarchy")}
     small, large = ((min(ratios[name]), max(ratios[name])) for name in ("majority", "hierarchy"))
+    others = [each["recprefix"] / each["majority"] for each in rows.values()]
+    high, low = STEPS[-1]
     return TAIL.format(
+        printed=f"{1 + 2.5 * math.log(math.log(1 / low) / math.log(1 / high)) / math.log(high / low):.2f}",
+        recprefix=f"{min(others):.1f} to {max(others):.1f}",
+        bits=SMALL,
+        measured=measured,
         least=f"{min(powers):.2f}",
         most=f"{max(powers):.2f}",
         majority=f"{small[0] - 1:.0%} to {small[1] - 1:.0%}",
         hierarchy=f"{large[0]:.1f} to {large[1]:.1f}",
     )
+
+
+def _measured() -> str:
+    lines = []
+    for name, made in (("hierarchy", Hierarchy), ("majority", WindowHierarchy)):
+        coarse, fine = (_bracket(made(SMALL), alpha) for alpha in (COARSE, FINE))
+        between = math.log(COARSE / FINE)
+        powers = [math.log(fine[end] / coarse[1 - end]) / between for end in (0, 1)]
+        cells = (f"({low}, {high}]" for low, high in (coarse, fine))
+        lines.append((NAMES[name], *cells, f"{powers[0]:.2f} to {powers[1]:.2f}"))
+    return table(("sanitizer", f"alpha = {COARSE:g}", f"alpha = {FINE:g}", "power"), lines)
+
+
+def _bracket(sanitizer: Sanitizer, alpha: float) -> tuple[int, int]:
+    """(n_low, n_high] on a grid of ratio 2^(1/4) from the proved rows down."""
+    proved = sanitizer.sample_size(Privacy(EPSILON, DELTA), Accuracy(alpha, BETA))
+    high = proved
+    for step in range(24):
+        n = round(proved * 2 ** (-step / 4))
+        rates = [_failures(sanitizer, n, alpha, family) for family in (TEMPTING, "nested")]
+        low, up = clopper_pearson([FEW - failures for failures in rates], [FEW, FEW])
+        if np.all(low >= 1 - BETA):
+            high = n
+        if np.any(up < 1 - BETA):
+            return n, high
+    raise RuntimeError("success does not fall below the goal")
+
+
+def _failures(sanitizer: Sanitizer, n: int, alpha: float, family: str) -> int:
+    """Of ``FEW`` runs, ``RUNS`` on each of different databases."""
+    capacity, bits = 1 << (n - 1).bit_length(), sanitizer.bits
+    plan = sanitizer.plan(Privacy(EPSILON, DELTA), Accuracy(alpha, BETA))
+    gaps, failures = _compiled(sanitizer, capacity), 0
+    for number in range(FEW // RUNS):
+        x = np.zeros((capacity, -(-bits // 32)), np.uint32)
+        x[:n] = _drawn(family, number, n, bits, alpha)
+        over, under = (np.asarray(part) for part in gaps(keys.root(100 + number), x, np.arange(capacity) < n, plan))
+        failures += int(np.sum(over > alpha * under))
+    return failures
 
 
 def _proved(bits: int, alpha: float, plans: dict[str, tuple[Sanitizer, int]]) -> str:

@@ -100,6 +100,15 @@ def test_no_more_rows_than_with_one_tier_and_half_as_many_in_the_end():
     assert found[32, 0.003, WindowHierarchy] == [905824, 1262436]
 
 
+@pytest.mark.parametrize("tiers", [1, 2, 4])
+def test_the_budget_is_spent(tiers):
+    """A guarantee adds up what runs: no more than the budget, and nearly all of it."""
+    for made in (Hierarchy, WindowHierarchy):
+        sanitizer = made(8, levels=3, tiers=tiers)
+        spent = sanitizer.guarantee(sanitizer.plan(PRIVACY, Accuracy(0.2, 0.1)))
+        assert 0.999 < spent.epsilon <= 1 and spent.delta <= 1e-6
+
+
 def test_tiers_that_the_levels_do_not_have_are_refused():
     with pytest.raises(InputError, match="tiers"):
         Hierarchy(8, tiers=5)
