@@ -6,7 +6,7 @@ Run: python scripts/domains.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, log2
+from math import ceil
 from pathlib import Path
 from types import MappingProxyType
 
@@ -23,6 +23,7 @@ from dpjax.experiments.sweep.setting import Setting
 from dpjax.learners import KLN, Learner, ThresholdInterior
 from dpjax.mechanisms.median import plan_for
 from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.theory.improper_thresholds import least_log_star, log_star
 from dpjax.theory.interior_point import log_size
 from dpjax.theory.search import smallest
 
@@ -63,10 +64,12 @@ BELOW = """
 {crossings}
 
 **From below.** Alon, Livni, Malliaris and Moran (2019, Theorem 1) prove that every private learner of thresholds needs
-of the order of log\\* of the domain, with a constant that is not stated. With constants, for the interior point that
-these learners look for among the rows near their target: {towers} ([proof](../proofs/interior-point.md)). The bounds in
-the table are those of every class, are larger, and do not grow with the domain: between their {least} rows and the
-{fewest} of the best learner at 2^2048 lies what is not known.
+of the order of log\\* of the domain. With constants: at epsilon 1 no learner, proper or not, has error {alpha:g} with
+probability {success:g} from n <= 8 rows if log\\* is at least n + {more:g}
+([proof](../proofs/interior-point.md#improper-learners)). More is known for the interior point that the learners here
+look for among the rows near their target: {towers} ([proof](../proofs/interior-point.md)). The bounds in the table are
+those of every class, are larger, and do not grow with the domain: between their {least} rows and the {fewest} of the
+best learner at 2^2048 lies what is not known.
 
 ## What suffices
 
@@ -117,14 +120,6 @@ def planned(name: str, bits: int, epsilon: float) -> int:
     return LEARNERS[name](Thresholds(Domain(2**bits))).sample_size(Privacy(epsilon, DELTA), ACCURACY)
 
 
-def log_star(bits: int) -> int:
-    """log* of 2**bits, base 2."""
-    count, left = 1, float(bits)
-    while left > 1:
-        count, left = count + 1, log2(left)
-    return count
-
-
 def setting(name: str, bits: int, epsilon: float, *, gapped: bool = False) -> Setting:
     """The learner at its planned n on the hard distribution, or on the other one."""
     concepts = Thresholds(Domain(2**bits))
@@ -171,12 +166,17 @@ def main(
         both = [(name, star(setting(name, b, 1.0, gapped=True), trials, cells)) for b in at for name in names]
     page = HEAD.format(delta=DELTA, alpha=ALPHA, beta=BETA)
     for epsilon in EPSILONS:
-        rows = [(b, log_star(b), *(planned(name, b, epsilon) for name in NAMES), _below(b, epsilon)) for b in PLANNED]
+        rows = [
+            (b, 1 + log_star(b), *(planned(name, b, epsilon) for name in NAMES), _below(b, epsilon)) for b in PLANNED
+        ]
         page += f"\nepsilon = {epsilon:g}:\n\n" + table(("bits", "log\\*", *NAMES.values(), "below"), rows)
     fewest = min(planned(name, 2048, 1.0) for name in NAMES)
     page += BELOW.format(
         crossings=_crossings(),
         towers=_towers(),
+        alpha=ALPHA,
+        success=1 - BETA,
+        more=max(least_log_star(n, 1.0, DELTA, ALPHA, BETA) - n for n in range(1, 9)),
         above=1.01 * ALPHA,
         trials=trials,
         dear=DEAR,
