@@ -143,6 +143,11 @@ def zcdp_rho(epsilon: float, delta: float, form: str = "optimal") -> float:
     closed = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2 * (1 - 2 * MARGIN)
     if form == "closed":
         return closed
+    return _optimal_rho(float(epsilon), float(delta), closed)
+
+
+@lru_cache(4096)  # as `_optimal_epsilon`
+def _optimal_rho(epsilon: float, delta: float, closed: float) -> float:
     return largest(lambda rho: zcdp_delta(rho, epsilon) <= delta * (1 - 2 * MARGIN), closed)
 
 

@@ -48,6 +48,8 @@ def rows(n: int, most: int, what: str, error: type[InputError] = InputError) -> 
 
 def number(name: str, value: Any) -> float:
     """A finite real number, as a float; zero-dimensional arrays are accepted unless they are traced."""
+    if type(value) is float and abs(value) <= sys.float_info.max:
+        return value
     plain = value
     if getattr(value, "shape", None) == ():
         with suppress(TypeError, AttributeError):  # a tracer or a shape without values: InputError below

@@ -67,13 +67,21 @@ def rows(
     )
     moment = np.log(np.cosh(t) - left * np.sinh(t) if agnostic else 1 + np.maximum(left, 0) * np.expm1(-t))
     hidden = np.array([g.hidden for g in table])
+    best = 0  # place of the t that was enough for another n
 
     def enough(n: int) -> bool:
+        nonlocal best
         m = unseen(n)
         few = np.full(len(table), -inf)
-        few[hidden] = binom.logcdf(differs[hidden, 0] * m, n, np.clip(left[hidden, 0], 0, 1))
-        each = log_count + t * m * differs + np.where(hidden[:, None], few[:, None], n * moment)
-        return float(np.min(np.logaddexp.reduceat(each, starts, axis=0))) <= log(beta / k)
+        if hidden.any():
+            few[hidden] = binom.logcdf(differs[hidden, 0] * m, n, np.clip(left[hidden, 0], 0, 1))
+        for some in (slice(best, best + 1), slice(None)):
+            each = log_count + t[some] * m * differs + np.where(hidden[:, None], few[:, None], n * moment[:, some])
+            bound = np.min(np.logaddexp.reduceat(each, starts, axis=0), axis=0)
+            if float(np.min(bound)) <= log(beta / k):
+                best = range(len(t))[some][int(np.argmin(bound))]
+                return True
+        return False
 
     n = smallest(enough)
     return next((more + 1 for more in range(min(2 * n, _CHECKED), n, -1) if not enough(more)), n)

@@ -308,34 +308,33 @@ def unseen_points(rate: float, margin: float, kept: int, n: int, beta: float) ->
 
     level = least(lambda level: displaced(level) <= beta / 2, 0.0, float(n))
     reached = max(threshold + level, 1.0)  # a noisy count that rounds to 0 is not listed
-    return least(lambda c: c >= n or n / c * float(_reaches(rate * (c - reached))) <= beta / 2, 1.0, max(1.0, n))
+    return least(lambda c: c >= n or n / c * _reaches(rate * (c - reached)) <= beta / 2, 1.0, max(1.0, n))
 
 
 def _most_per_row(rate: float, reached: float) -> float:
     """The supremum over c >= 1 of P[c + noise >= reached] / c, for noise of a standard Laplace over ``rate``.
 
     Below ``reached`` it is at an end. Above, with y = rate c, the derivative is 0 where e^(y - rate reached) =
-    (y + 1)/2, and the value there is rate / (y + 1).
+    (y + 1)/2, and the value there is rate / (y + 1). The largest float y below that is found by Newton's method.
     """
-    ends = [float(_reaches(rate * (reached - c))) / c for c in {1.0, max(1.0, reached)}]
-    low = rate * max(1.0, reached)
-    if low - rate * reached >= math.log((low + 1) / 2):
+    ends = [_reaches(rate * (reached - c)) / c for c in {1.0, max(1.0, reached)}]
+    rises = lambda y: y - rate * reached < math.log((y + 1) / 2)  # noqa: E731
+    y = rate * max(1.0, reached)
+    if not rises(y):
         return max(ends)  # it falls from there on
-    high = low + 1
-    while high - rate * reached < math.log((high + 1) / 2):
-        high = 2 * high
-    for _ in range(100):
-        middle = (low + high) / 2
-        if middle in (low, high):  # no float lies between
-            break
-        low, high = (middle, high) if middle - rate * reached < math.log((middle + 1) / 2) else (low, middle)
-    return max(*ends, rate / (low + 1))
+    for _ in range(8):  # y > 1: an error e becomes at most e^2 / 4
+        y -= (y - rate * reached - math.log((y + 1) / 2)) * (1 + 1 / y)
+    while rises(above := math.nextafter(y, math.inf)):
+        y = above
+    while not rises(y):
+        y = math.nextafter(y, 0)
+    return max(*ends, rate / (y + 1))
 
 
-def _reaches(x: np.ndarray | float) -> np.ndarray:
+def _reaches(x: float) -> float:
     """P(standard Laplace >= x)."""
-    tail = 0.5 * np.exp(-np.abs(x))
-    return np.where(x > 0, tail, 1 - tail)
+    tail = 0.5 * float(np.exp(-abs(x)))
+    return tail if x > 0 else 1 - tail
 
 
 def sampled_error(queries: int, points: int) -> float:

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.accounting.cover.states import Alive, State, largest_loss, starts, states
@@ -24,6 +25,8 @@ _MOST, _MOST_DRIFT = 100.0, 20.0
 """For larger coefficients the answer is 1; the grid ends after this many units of noise."""
 _NODES, _MOST_NODES = 200_000, 2_000_000
 """Grids longer than the first number use fewer cells; beyond the second the answer is 1."""
+_BLOCK = 1 << 15
+"""Mixtures at grid nodes that are computed in one call: they fit in a processor's cache."""
 
 
 @lru_cache(maxsize=4096)
@@ -73,14 +76,20 @@ def game_deltas(
     end = -np.expm1(-step * np.maximum(ladder, 0))
     table = states(neighboring, effect, cells)
     values = dict.fromkeys(table, end) | {(): end}
-    for _ in range(rounds):
-        values = {(): end} | {
-            alive: _count(_select(state, values, step), rate if state.counted else 0.0, step)
+    place = -epsilon / step - first
+    index, base = math.floor(place), 0
+    widest = max(state.moves[-1][0] - state.moves[0][0] for state in table.values())
+    reach = widest + math.ceil(min(rate / step, len(ladder))) + 4  # nodes on either side that one round reads
+    for left in range(rounds, 0, -1):  # of the grid, what the answer depends on in so many rounds
+        bottom, top = max(base, index - left * reach), index + left * reach
+        kept = {alive: value[bottom - base : top - base] for alive, value in values.items()}
+        values = {(): end[bottom:top]} | {
+            alive: _count(_select(state, kept, step), rate if state.counted else 0.0, step)
             for alive, state in table.items()
         }
-    place = -epsilon / step - first
-    index = math.floor(place)
-    share = math.expm1(-step * (place - index)) / math.expm1(-step)
+        base = bottom
+    index -= base
+    share = math.expm1(-step * (place - math.floor(place))) / math.expm1(-step)
     deltas = {}
     for alive in starts(neighboring):
         value = (1 - share) * values[alive][index] + share * values[alive][index + 1]
@@ -95,7 +104,7 @@ def enough_cells(rounds: int) -> int:
 
 def _select(state: State, values: Mapping[Alive, np.ndarray], step: float) -> np.ndarray:
     """The supremum over laws of (D, rows hit), at the grid nodes."""
-    after = [(shift, np.maximum.reduce([values[left] for left in lefts])) for shift, lefts in state.moves]
+    after = [(shift, reduce(np.maximum, (values[left] for left in lefts))) for shift, lefts in state.moves]
     best = np.zeros(1)
     for index, (shift, value) in enumerate(after):
         for other, larger in after[index + 1 :]:
@@ -119,11 +128,14 @@ def _mixtures(value: np.ndarray, larger: np.ndarray, width: int, step: float) ->
     bend = np.maximum(bend, 0.0) * (math.expm1(step) ** 2 / (4 * whole * -math.expm1(-step)))
     bulge = np.maximum(bend[:-1], bend[1:])
     up, down = up[1:-1] + bulge, down[1:-1] + bulge
-    best, mixture, other = (np.zeros(len(value)) for _ in range(3))
-    for at in turn:
-        np.multiply(up[at : at + len(value)], rest[at], out=mixture)
-        np.multiply(down[at : at + len(value)], share[at], out=other)
-        np.maximum(best, np.add(mixture, other, out=mixture), out=best)
+    best = np.zeros(len(value))
+    first = max(0, min(int(np.argmax(side > 0)) for side in (up, down)) - width)  # nodes below it have value 0
+    ups, downs = (sliding_window_view(side[first:], len(value) - first) for side in (up, down))
+    block = max(1, _BLOCK // (len(value) - first))
+    for at in range(0, width + 1, block):
+        part = slice(at, at + block)
+        mixtures = ups[part] * rest[part, None] + downs[part] * share[part, None]
+        np.maximum(best[first:], mixtures.max(axis=0), out=best[first:])
     return best
 
 

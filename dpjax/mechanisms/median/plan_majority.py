@@ -12,7 +12,7 @@ from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.majority import MajorityPlan
 
-_BLOCKS = 2048  # of scores
+_BLOCKS = 2048  # of scores; also about as many are computed in one call, of several thresholds if these have few
 _STEPS = (16, 64, 256)  # denominators of tried shares, each search beside the best of the one before
 
 
@@ -91,47 +91,50 @@ def _fewest(design: MajorityDesign, best: MajorityDesign | None) -> MajorityDesi
 def _with_threshold(design: MajorityDesign, records: int) -> MajorityDesign | None:
     """The design for so many records, if some threshold gives at most beta."""
     least, most = (records + 1) // 2, records
-    tried = {least + (most - least) * part // 24 for part in range(25)}
-    for threshold in sorted(tried):
-        trial = replace(design, interior=records, threshold=threshold)
-        if _excess(trial, float(design.beta or 0)) <= 0:
-            return trial
+    tried = np.unique([least + (most - least) * part // 24 for part in range(25)])
+    together = max(1, _BLOCKS // (most - least + 1))
+    for at in range(0, len(tried), together):
+        some = tried[at : at + together]
+        enough = some[_excess(design, records, some, float(design.beta or 0)) <= 0]
+        if len(enough):
+            return replace(design, interior=records, threshold=int(enough[0]))
     return None
 
 
 def _failure(design: MajorityDesign, records: int) -> float:
     """The least failure that the proof gives, by bisection."""
     low, high = 0.0, 1.0
+    threshold = np.array([design.threshold])
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _excess(replace(design, interior=records), middle) <= 0 else (middle, high)
+        low, high = (low, middle) if _excess(design, records, threshold, middle)[0] <= 0 else (middle, high)
     return high
 
 
-def _excess(design: MajorityDesign, failure: float) -> float:
-    """At most 0 if no database fails with a larger probability than ``failure``.
+def _excess(design: MajorityDesign, records: int, thresholds: np.ndarray, failure: float) -> np.ndarray:
+    """For each threshold, at most 0 if no database fails with a larger probability than ``failure``.
 
     A length of score s is chosen with a weight of exp(r s), and then fails with F(s); one of them has a score of g or
     more. The sum of the weights times F(s) - failure is largest if all others have the worst score. Scores are taken in
     blocks, with the weight of a block's end and F at its beginning.
     """
-    records, h = design.interior, design.threshold
-    gap = (records - h + 2) // 3
-    if gap < 1:
-        return math.inf
-    rate = 0.5 * design.share * effective_epsilon(design.epsilon)
-    most = records - h
-    width = max(1, most // _BLOCKS)
-    first = np.concatenate([[0.0], np.arange(1, most + 1, width, dtype=np.float64)])
-    last = np.concatenate([[0.0], np.minimum(first[1:] + (width - 1), most)])
+    h = thresholds[:, None].astype(np.float64)
+    most = np.maximum(0.0, records - h)
+    width = np.maximum(1.0, most // _BLOCKS)
+    gap = (most + 2) // 3
+    first = 1 + (np.arange(1 + np.max(-(-most // width))) - 1) * width
+    last = np.minimum(first + (width - 1), most)
+    first[:, 0] = last[:, 0] = 0.0
     missed = _missed(0.5 * (1 - design.share) * design.epsilon, design.delta, h, first)
-    missed[0] = 1.0
+    missed[:, 0] = 1.0
+    rate = 0.5 * design.share * effective_epsilon(design.epsilon)
     over = np.exp(np.minimum(rate * (np.where(missed > failure, last, first) - gap), 700.0)) * (missed - failure)
-    good = over[last >= gap]
-    return float(design.bits * over.max() + good.max())
+    over = np.where(first <= most, over, -math.inf)
+    good = np.where(last >= gap, over, -math.inf)
+    return np.where(most[:, 0] > 0, design.bits * over.max(axis=1) + good.max(axis=1), math.inf)
 
 
-def _missed(rate: float, delta: float, h: int, scores: np.ndarray) -> np.ndarray:
+def _missed(rate: float, delta: float, h: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """The probability that no prefix is chosen, or another one than that of h + s of at most 2 h rows."""
     others = np.maximum(h - scores, 0.0)
     with np.errstate(divide="ignore"):
