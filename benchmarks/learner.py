@@ -71,7 +71,9 @@ def _wide_against_words(kind: Callable[[Thresholds], Learner], seconds: float) -
     return race(_ours(1 << 1024, _BLOCK, kind), _ours(1 << 64, _BLOCK, kind), seconds)
 
 
-_MEDIANS = {name: functools.partial(ThresholdInterior, method=name, records=100) for name in RACED}
+_KINDS: dict[str, Callable[[Thresholds], Learner]] = {"thresholds": KLN} | {
+    name: functools.partial(ThresholdInterior, method=name, records=100) for name in RACED
+}
 _UNIT = "trials/s"
 ROWS = (
     Row(
@@ -106,7 +108,7 @@ ROWS = (
     ),
     *(
         Row(f"{name}-2^1024", "dpjax over 2^64 thresholds", _UNIT, 0.05, functools.partial(_wide_against_words, kind))
-        for name, kind in {"thresholds": KLN, **_MEDIANS}.items()
+        for name, kind in _KINDS.items()
     ),
     Row("thresholds-2^60", "dpjax over 2^10 thresholds", _UNIT, 0.8, _against_a_small_domain),
 )

@@ -81,7 +81,7 @@ its interior points, the medians of Bun, Nissim, Stemmer 2016, Proposition 2.21:
 TAIL = """
 For L levels, about log2(1 / alpha), the excess of a part is about (L / epsilon) log |X| (S-hier) or (L / epsilon) log
 log |X| (S-maj) rows; alpha n has to exceed that and the noise of sums of the counts, sqrt(2^L) / epsilon with one tier
-of counts and L^1.5 / epsilon with as many tiers as are best (`theory.sanitizers.fanouts`,
+of counts and L^1.5 / epsilon with as many tiers as are best (`theory.hierarchy.fanouts`,
 [proof](../proofs/hierarchy.md#tiers)): so the power is 1 in the end, up to logarithms, which still make {least} to
 {most} of it here. The bound of Proposition 2.21, log(1 / alpha)^2.5 / alpha, has {printed} between the last two values
 of alpha. With one tier, as each plan has that needs fewer rows so, the power would be 1.5 in the end. Blocks (S-basic)

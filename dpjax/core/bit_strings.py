@@ -224,7 +224,7 @@ def _in_order(digits: Array) -> Array:
         order = jax.lax.sort((group, digits[place][order], order), num_keys=2, is_stable=True)[2]
         differ = digits[:, order[1:]] != digits[:, order[:-1]]
         tied = tied & ~differ[place]
-        return first(differ & tied), order, tied
+        return first(differ & tied[None]), order, tied
 
     start = first(digits[:, 1:] != digits[:, :-1]), order, jnp.ones(capacity - 1, bool)
     return jax.lax.while_loop(lambda state: state[0] < count, by_digit, start)[1]
@@ -287,7 +287,8 @@ def _looked_ahead(made: Array, settled: Array) -> Array:
     """`_carried` of up to 64 limbs, a bit each: their carries are those of a sum of two words. No program of a scan
     is merged with what follows it, which takes several times as long."""
     with jax.enable_x64(True):
-        place = jnp.arange(made.shape[-1] - 1, -1, -1, dtype=jnp.uint64)
+        last = made.shape[-1] - 1
+        place = jnp.uint64(last) - jax.lax.broadcasted_iota(jnp.uint64, made.shape, made.ndim - 1)
 
         def word(limbs: Array) -> Array:
             return jnp.sum(limbs.astype(jnp.uint64) << place, axis=-1, dtype=jnp.uint64)

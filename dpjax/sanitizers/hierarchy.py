@@ -28,7 +28,7 @@ from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import OfThresholds, Sanitized, noisy_counts, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size
-from dpjax.theory import sanitizers as sizes
+from dpjax.theory import hierarchy as sizes
 
 MOST_LEVELS, MOST_TIERS = 14, 4
 _SUMMED = 0.9  # about what the exact tail of the noise of one tier saves of the rows, if it is computed
@@ -180,7 +180,7 @@ class ThreeWay(OfThresholds):
     A leaf that is an interval has half its weight at each of its ends, so inside it the error is half its rows.
 
     Counts are those of the leaves (one tier), or of a tree over them whose depth is the number of tiers and in which
-    all nodes of a tier have equally many children (`theory.sanitizers.fanouts`). From the first tier on, the running
+    all nodes of a tier have equally many children (`theory.hierarchy.fanouts`). From the first tier on, the running
     sums over the children of a node are corrected to end where those of the nodes do, the root's at n; those of the
     leaves are then made to stay in [0, n] and to be nondecreasing. A sum over r leaves has the noise of about sqrt(r)
     counts with one tier, and of T^1.5 r^(1/(2 T)) of these with T. Noisy counts are integers clipped to [-n, 2 n].
@@ -289,13 +289,13 @@ class Hierarchy(ThreeWay):
         return basic((splits, counts_guarantee(plan)), f"threshold sanitizer, {plan.levels} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.hierarchy_exact`."""
+        """`theory.hierarchy.hierarchy_exact`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(plan, alpha, beta, sizes.hierarchy_exact)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
     def unseen(self, concepts: Any, plan: HierarchyPlan, n: int, beta: float) -> float:
-        """`theory.sanitizers.largest_part` for each interval of a difference: all ends of parts are listed."""
+        """`theory.hierarchy.largest_part` for each interval of a difference: all ends of parts are listed."""
         rates = tuple(effective_epsilon(epsilon) for epsilon in plan.medians)
         intervals = self.parts_of_a_difference(concepts) / 2
         return intervals * sizes.largest_part(log_size(self.bits, self.domain_size), rates, n, beta)
@@ -333,7 +333,7 @@ def counts_guarantee(plan: Any) -> Guarantee:
 
 
 def fanouts_of(parts: Parts, tiers: int) -> tuple[int, ...]:
-    """`theory.sanitizers.fanouts` for these parts."""
+    """`theory.hierarchy.fanouts` for these parts."""
     return sizes.fanouts(parts.alive.shape[0].bit_length() - 1, tiers)
 
 

@@ -29,6 +29,7 @@ from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size, reference_epsilon
 from dpjax.sanitizers.hierarchy import MOST_LEVELS, exponential_medians, levels_tried, median_tree
 from dpjax.sanitizers.thresholds import boundaries
+from dpjax.theory import hierarchy
 from dpjax.theory import sanitizers as sizes
 
 MOST_TIES = 30  # bits
@@ -192,10 +193,10 @@ class RecursiveQuantiles(OfThresholds):
         return all_numbered(whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels"), plan.ties)
 
     def unseen(self, concepts: Any, plan: RecursionPlan, n: int, beta: float) -> float:
-        """`theory.sanitizers.largest_part` for each interval of a difference: equal rows are within or without."""
+        """`theory.hierarchy.largest_part` for each interval of a difference: equal rows are within or without."""
         intervals = self.parts_of_a_difference(concepts) / 2
         rates = (effective_epsilon(plan.epsilon),) * plan.levels
-        return intervals * sizes.largest_part(log_size(self.bits + plan.ties, None), rates, n, beta)
+        return intervals * hierarchy.largest_part(log_size(self.bits + plan.ties, None), rates, n, beta)
 
     def _rows(self, epsilon: float, levels: int, ties: int, alpha: float, beta: float) -> float:
         return sizes.recursive(log_size(self.bits + ties, None), epsilon, levels, alpha, beta)

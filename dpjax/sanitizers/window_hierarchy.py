@@ -20,6 +20,7 @@ from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.median import (
     RACED,
     MajorityDesign,
+    MajorityPlan,
     MedianDesign,
     MedianPlan,
     failure_of,
@@ -38,7 +39,7 @@ from dpjax.sanitizers.hierarchy import (
     median_tree,
     scale_of_counts,
 )
-from dpjax.theory import sanitizers as sizes
+from dpjax.theory import hierarchy as sizes
 
 COUNTS = 0.2
 """The fraction of epsilon for the counts: best, or within 3% of the rows, for alpha from .2 to .003."""
@@ -87,7 +88,7 @@ class WindowHierarchy(ThreeWay):
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n. A row that is added to a part, or removed,
       replaces at most one row of its window (docs/proofs/hierarchy.md#windows), so a level spends twice the budget of
       its medians, and the root, which has all rows, once; the counts as in `Hierarchy`.
-    Utility: error at most alpha with probability 1 - beta from `sample_size`, `theory.sanitizers.windows`, which grows
+    Utility: error at most alpha with probability 1 - beta from `sample_size`, `theory.hierarchy.windows`, which grows
       with log log of the domain's size, with "recprefix" as its records do.
     Reference: Bun, Nissim, Stemmer 2016, Proposition 2.21, which is the case "recprefix" up to the choice of parts; the
       windows are our own.
@@ -122,7 +123,7 @@ class WindowHierarchy(ThreeWay):
         return basic(parts, f"threshold sanitizer, {len(plan.splits)} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.windows`."""
+        """`theory.hierarchy.windows`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         windows = [int(split.window) for split in plan.splits]
         rows = sizes.windows(windows, float(plan.scale), alpha, (1 - _MEDIANS) * beta, plan.tiers)
@@ -141,10 +142,12 @@ class WindowHierarchy(ThreeWay):
 
     def unseen(self, concepts: Any, plan: WindowHierarchyPlan, n: int, beta: float) -> float:
         """The largest part for each interval of a difference, if the medians fail together with at most beta; or n."""
-        if self.median != "majority":
+        medians = [split.median for split in plan.splits if isinstance(split.median, MajorityPlan)]
+        if len(medians) < len(plan.splits):
             return super().unseen(concepts, plan, n, beta)
-        failure = math.fsum(2**level * failure_of(s.median, int(s.window)) for level, s in enumerate(plan.splits))
-        part = sizes.largest_part_of_windows([int(split.window) for split in plan.splits], n)
+        windows = [int(split.window) for split in plan.splits]
+        failure = math.fsum(2**i * failure_of(*each) for i, each in enumerate(zip(medians, windows, strict=True)))
+        part = sizes.largest_part_of_windows(windows, n)
         return self.parts_of_a_difference(concepts) / 2 * part if failure <= beta else float(n)
 
 

@@ -23,6 +23,7 @@ from dpjax.experiments.sweep.task import Task
 from dpjax.learners import GenericLearner, database
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized, Sanitizer
 from dpjax.sanitizers.hierarchy import exponential_medians, leaf_counts, median_tree
+from dpjax.theory import hierarchy
 from dpjax.theory import sanitizers as sizes
 from tests.trials import successes
 
@@ -266,7 +267,7 @@ def test_intervals_between_splits_have_few_rows(key):
     sanitizer = Hierarchy(bits, levels=3)
     plan = sanitizer.plan(Privacy(4.0, 0.0), Accuracy(0.2, beta))
     rates = [float(one) for one in plan.medians]
-    m = sizes.largest_part(bits * math.log(2), rates, n, beta)
+    m = hierarchy.largest_part(bits * math.log(2), rates, n, beta)
     x, mask = B.encode(hard_splits(n, bits, rates), bits), np.ones(n, bool)
 
     @jax.jit

@@ -23,6 +23,7 @@ from dpjax.sanitizers import (
     candidates,
     default,
 )
+from dpjax.theory import hierarchy
 from dpjax.theory import sanitizers as sizes
 
 PRIVACY, BETA = Privacy(1.0, 1e-6), 0.1
@@ -128,22 +129,22 @@ def test_noise_of_running_sums_has_its_tails():
     generator, trials, scale = np.random.default_rng(1), 20000, 8.0
     noise = np.cumsum(np.rint(generator.laplace(0, scale, (trials, 31))), axis=1)
     bridge = np.abs(noise - np.arange(1, 32) / 31 * noise[:, -1:])[:, :-1]
-    values, mass = sizes._largest_noise(31, scale)
+    values, mass = hierarchy._largest_noise(31, scale)
     assert mass.min() >= 0 and mass.sum() == pytest.approx(1, abs=1e-9)
     for x in (70, 90, 110):
         tail, simulated = mass[values > x].sum(), (bridge > x).mean(axis=0).sum()
         assert tail == pytest.approx(simulated, abs=0.03) and tail > (bridge.max(axis=1) > x).mean() - 0.01
     u = np.array([0.01, 0.04])
     simulated = [np.log((2 * np.cosh(one * bridge)).mean(axis=0).sum()) for one in u]
-    np.testing.assert_allclose(sizes._log_sum_of_noise(u, (31,), scale), simulated, rtol=0.03)
+    np.testing.assert_allclose(hierarchy._log_sum_of_noise(u, (31,), scale), simulated, rtol=0.03)
 
 
 def test_exact_tails_ask_for_no_more_rows():
     for bits, alpha in ((16, 0.3), (32, 0.1)):
         plan = Hierarchy(bits).plan(PRIVACY, Accuracy(alpha, BETA))
         given = bits * math.log(2), tuple(map(float, plan.medians)), float(plan.scale), alpha, BETA
-        assert 0.75 * sizes.hierarchy(*given) < sizes.hierarchy_exact(*given) < sizes.hierarchy(*given)
-    assert sizes.hierarchy_exact(9.0, (0.1,), 8.0, 0.2, BETA) == math.inf
+        assert 0.75 * hierarchy.hierarchy(*given) < hierarchy.hierarchy_exact(*given) < hierarchy.hierarchy(*given)
+    assert hierarchy.hierarchy_exact(9.0, (0.1,), 8.0, 0.2, BETA) == math.inf
 
 
 def test_the_hierarchy_has_rows_for_tiny_beta_and_huge_epsilon():

@@ -10,7 +10,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.sanitizers import Hierarchy, WindowHierarchy
 from dpjax.sanitizers.hierarchy import consistent, in_tiers
-from dpjax.theory import sanitizers as sizes
+from dpjax.theory import hierarchy as sizes
 
 PRIVACY = Privacy(1.0, 1e-6)
 SHAPES = [(levels, tiers) for levels in (1, 2, 4) for tiers in (1, 2, 3, 4) if tiers <= levels + 1]

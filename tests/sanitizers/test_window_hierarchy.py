@@ -21,7 +21,7 @@ from dpjax.learners import GenericLearner
 from dpjax.sanitizers import Hierarchy, WindowHierarchy, candidates, worst_gap
 from dpjax.sanitizers.hierarchy import Parts
 from dpjax.sanitizers.window_hierarchy import window_of
-from dpjax.theory import sanitizers as sizes
+from dpjax.theory import hierarchy as sizes
 
 PRIVACY, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.3, 0.1)
 RECURSIVE = ("majority", "recprefix", "treelog")
