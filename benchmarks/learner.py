@@ -71,8 +71,9 @@ def _wide_against_words(kind: Callable[[Thresholds], Learner], seconds: float) -
     return race(_ours(1 << 1024, _BLOCK, kind), _ours(1 << 64, _BLOCK, kind), seconds)
 
 
-_KINDS: dict[str, Callable[[Thresholds], Learner]] = {"thresholds": KLN} | {
-    name: functools.partial(ThresholdInterior, method=name, records=100) for name in RACED
+_KINDS: dict[str, Callable[[Thresholds], Learner]] = {
+    "thresholds": KLN,
+    **{name: functools.partial(ThresholdInterior, method=name, records=100) for name in RACED},
 }
 _UNIT = "trials/s"
 ROWS = (
