@@ -9,6 +9,7 @@ from dpjax import testing as testing
 from dpjax.advice.answer import ask as ask
 from dpjax.advice.race import Measure as Measure
 from dpjax.baselines import ERM as ERM
+from dpjax.concepts import Bitwise as Bitwise
 from dpjax.concepts import ConceptClass as ConceptClass
 from dpjax.concepts import Conjunctions as Conjunctions
 from dpjax.concepts import ConvexPolygons as ConvexPolygons

@@ -2,6 +2,7 @@
 
 from . import distributions as distributions
 from .base import ConceptClass as ConceptClass
+from .bitwise import Bitwise as Bitwise
 from .cube import Cube as Cube
 from .cube import UniformCube as UniformCube
 from .distributions import Distribution as Distribution

@@ -35,6 +35,7 @@ class Group(NamedTuple):
 
 
 Cover = Sequence[Group]
+_LABELS = "give labels: Multiclass.of(matrix), or Bitwise(Points(domain), 4)"
 
 
 class ConceptClass(Base):
@@ -114,6 +115,21 @@ class ConceptClass(Base):
     def labels(self) -> int:
         """The number of labels, at most 2**columns: labels are 0..labels-1."""
         return 1 << self.columns
+
+    @member
+    def bit_classes(self) -> "Sequence[ConceptClass]":
+        """The binary class of each bit of the labels, for `BitReduction`. Optional."""
+        raise InputError("concepts", "one with classes of bits", type(self).__name__, _LABELS)
+
+    def of_bit(self, learner: Any, hypothesis: Any) -> Any:
+        """What `joined` needs of a bit that ``learner`` has learned; arrays of one shape for all bits. Optional.
+        Traced."""
+        raise missing("concepts", self, ConceptClass.of_bit, _LABELS)
+
+    def joined(self, bits: Sequence[Any], outcome: Array) -> Any:
+        """One function, of what `of_bit` returned for each bit; outcome ``int32[]`` is -1, and all labels 0, if a bit
+        abstained. Optional. Traced."""
+        raise missing("concepts", self, ConceptClass.joined, _LABELS)
 
     # Lists of concepts: learners that select among all of them, and dimensions.
 

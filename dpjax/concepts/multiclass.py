@@ -1,7 +1,9 @@
 """A finite class of functions to the labels 0..c, given as a matrix; samples carry the bits of the labels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -65,7 +67,7 @@ class Multiclass(ConceptClass):
         return np.frombuffer(self.packed, "<u2").reshape(self.size, self.width).astype(np.int64)
 
     @cached_property
-    def bits(self) -> tuple[Finite, ...]:
+    def bit_classes(self) -> tuple[Finite, ...]:
         """Host: the binary class of each bit, its rows once each."""
         return tuple(Finite.of(np.unique(self.matrix() >> i & 1, axis=0)) for i in range(self.columns))
 
@@ -82,6 +84,14 @@ class Multiclass(ConceptClass):
         weights = jnp.asarray([1 << i for i in range(self.columns)], jnp.int32)
         number = jnp.sum(jnp.where(bits, weights, 0), axis=-1, dtype=jnp.int32)
         return jnp.where(number < self.labels, number, 0)
+
+    def of_bit(self, learner: Any, hypothesis: Any) -> Array:
+        """The bit at all elements, ``bool[d]``."""
+        return learner.predict(hypothesis, jnp.arange(self.width, dtype=jnp.uint32)[:, None])[:, 0]
+
+    def joined(self, bits: Sequence[Array], outcome: Array) -> Hypothesis:
+        """The function with these bits, by its labels; numbers that are no label become 0."""
+        return self.of_labels(self.of_bits(jnp.stack(bits, axis=-1))[None], outcome[None])
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The bits of the labels of elements ``uint32[..., 1]``, ``bool[..., k columns]``, a concept's together."""

@@ -7,10 +7,11 @@ from . import families as families
 from . import psi as psi
 from .covers import sauer_bound as sauer_bound
 from .covers import zero_cover as zero_cover
-from .covers import zero_cover_bound as zero_cover_bound
+from .covers import zero_cover_number as zero_cover_number
 from .littlestone import littlestone_dimension as littlestone_dimension
 from .littlestone import psi_littlestone_dimension as psi_littlestone_dimension
 from .randomized import randomized_littlestone_dimension as randomized_littlestone_dimension
+from .representations import representation_size as representation_size
 from .result import Dimension as Dimension
 from .sets import dual_vc_dimension as dual_vc_dimension
 from .sets import psi_dimension as psi_dimension

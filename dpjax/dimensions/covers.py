@@ -1,5 +1,6 @@
 """0-covers of a finite class on a tree of domain elements, and the Sauer lemma that bounds them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -12,6 +13,8 @@ from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.matrix import Cells, informative
 from dpjax.dimensions.recursion import deep_recursion
 from dpjax.dimensions.result import Dimension
+
+_SHOWN = 8  # the depth of the deepest witness
 
 InputTree = tuple
 """A complete binary tree of domain elements: (x,) of depth 1, or (x, left, right)."""
@@ -89,44 +92,100 @@ def _require_tree(tree: InputTree, elements: int) -> None:
     depth(tree)
 
 
-def zero_cover_bound(matrix, depth: int, seconds: float | None = None) -> Dimension:
-    """The largest of the recursion's bounds of the 0-cover number over trees of a depth: at least N(0, H, depth).
+def zero_cover_number(matrix, depth: int, seconds: float | None = None) -> Dimension:
+    """The largest number that `zero_cover` has on a tree of domain elements of a depth: N(0, H, depth), exactly.
 
-    Each label may continue with its own best subtrees, which makes the bound exact for binary classes; the Sauer lemma
-    (`sauer_bound`) bounds this number. seconds: time limit; then ``lower`` is 1 and ``upper`` the Sauer bound for the
-    dimension floor(log2 m). The witness is None.
+    The rows of every label at the root continue with the same two subtrees, so the search is over families of sets of
+    rows: the largest sum of their cover numbers on one tree is, over elements x and over ways to send each set with one
+    label at x to one side, the largest sum of that of both sides. Bounds that give every set a tree of its own, and are
+    exact for two labels, cut the search.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem 5.6, Lemma 5.11.
+    seconds: time limit; then ``lower`` is 1 and ``upper`` the Sauer bound for the dimension floor(log2 m). The witness
+    is the smallest `Cover` of a worst tree; None for trees deeper than 8.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 5.5, Theorem 5.6, Lemma 5.11; the search is our own.
     """
     clock = Clock(seconds)
     table = class_matrix(matrix)
     checks.integer("depth", depth, 0)
-    known: dict[tuple[int, int], int] = {}
+    name = f"0-cover number at depth {depth}"
     try:
-        columns = [column for _, column in informative(table, clock)]
-        with deep_recursion(min(depth, len(table)) + 64):
-            bound = _bound(columns, (1 << len(table)) - 1, depth, known, clock)
-        return Dimension(f"0-cover bound at depth {depth}", bound, bound, None, clock.seconds)
+        found = list(informative(table, clock))
+        search = _Worst([column for _, column in found], [place for place, _ in found], clock)
+        with deep_recursion(2 * min(depth, len(table)) + 64):
+            size = search.largest((search.everything(len(table)),), depth)
+            tree = search.tree((search.everything(len(table)),), depth) if 0 < depth <= _SHOWN else None
+        witness = tree and Cover(tree, tuple(_covers(table, np.arange(len(table)), tree)))
+        return Dimension(name, size, size, witness, clock.seconds)
     except TimeIsUp:
         most = sauer_bound(depth, len(table).bit_length() - 1, int(table.max(initial=0)))
-        return Dimension(f"0-cover bound at depth {depth}", 1, most, None, clock.seconds)
+        return Dimension(name, 1, most, None, clock.seconds)
 
 
-def _bound(columns: list[Cells], rows: int, depth: int, known: dict[tuple[int, int], int], clock: Clock) -> int:
-    if depth == 0 or rows & rows - 1 == 0:
-        return 1
-    if (rows, depth) not in known:
-        clock.tick()
-        largest = 1
-        for column in columns:
-            parts = [rows & part for _, part in column if rows & part]
-            if len(parts) > 1:  # a constant column says nothing more about the rows
-                size = 0
-                for part in parts:
-                    size += _bound(columns, part, depth - 1, known, clock)
-                largest = max(largest, size)
-        known[rows, depth] = largest
-    return known[rows, depth]
+class _Worst:
+    """The search for a worst tree; sets of rows are bitsets."""
+
+    def __init__(self, columns: Sequence[Cells], places: Sequence[int], clock: Clock):
+        self.columns, self.places, self.clock = columns, places, clock
+        self.bounds: dict[tuple[int, int], int] = {}
+        self.found: dict[tuple[tuple[int, ...], int], tuple[int, int, tuple[int, ...], tuple[int, ...]]] = {}
+
+    @staticmethod
+    def everything(rows: int) -> int:
+        """The set of all rows."""
+        return (1 << rows) - 1
+
+    def largest(self, sets: tuple[int, ...], depth: int) -> int:
+        """The largest sum over the sets of their cover numbers on one tree."""
+        several = tuple(sorted(rows for rows in sets if rows & rows - 1))
+        single = len(sets) - len(several)
+        return single + (self._best(several, depth)[0] if several and depth else len(several))
+
+    def tree(self, sets: tuple[int, ...], depth: int) -> InputTree:
+        """A tree on which the sum is largest."""
+        several = tuple(sorted(rows for rows in sets if rows & rows - 1))
+        number, left, right = self._best(several, depth)[1:] if several else (-1, (), ())
+        x = self.places[number] if number >= 0 else 0
+        return (x,) if depth == 1 else (x, self.tree(left, depth - 1), self.tree(right, depth - 1))
+
+    def _best(self, sets: tuple[int, ...], depth: int) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+        """(sum, number of the column or -1, the sets of both sides)."""
+        if (sets, depth) not in self.found:
+            self.clock.tick()
+            best: tuple[int, int, tuple[int, ...], tuple[int, ...]] = (len(sets), -1, (), ())
+            most = sum(self.bound(rows, depth) for rows in sets)
+            for number, column in enumerate(self.columns):
+                parts = [rows & part for rows in sets for _, part in column if rows & part]
+                if len(parts) == len(sets) or sum(self.bound(part, depth - 1) for part in parts) <= best[0]:
+                    continue  # no set is split, or not enough
+                several = [part for part in parts if part & part - 1]
+                for side in range(1 << max(0, len(several) - 1)):
+                    left, right = (
+                        tuple(part for i, part in enumerate(several) if (side >> i & 1) == which) for which in (0, 1)
+                    )
+                    size = len(parts) - len(several) + self.largest(left, depth - 1) + self.largest(right, depth - 1)
+                    if size > best[0]:
+                        best = size, number, left, right
+                    if best[0] == most:
+                        break
+                if best[0] == most:
+                    break
+            self.found[sets, depth] = best
+        return self.found[sets, depth]
+
+    def bound(self, rows: int, depth: int) -> int:
+        """At least the cover number of a set on every tree: each label may continue with its own best subtrees."""
+        if depth == 0 or rows & rows - 1 == 0:
+            return 1
+        if (rows, depth) not in self.bounds:
+            self.clock.tick()
+            sizes = (
+                sum(self.bound(rows & part, depth - 1) for _, part in column if rows & part)
+                for column in self.columns
+                if sum(bool(rows & part) for _, part in column) > 1  # else the column says nothing of the rows
+            )
+            self.bounds[rows, depth] = max(sizes, default=1)
+        return self.bounds[rows, depth]
 
 
 def sauer_bound(depth: int, dimension: int, largest: int) -> int:

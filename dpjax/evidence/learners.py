@@ -241,6 +241,11 @@ class Region(le.PolygonLearner):
         return self.predict(super()._learn(key, sample, plan), jnp.asarray(grid))[:, 0]
 
 
+def few_sets(bit: c.PointSets) -> le.SparseAggregate:
+    """Of one batch."""
+    return le.SparseAggregate(li.MinimalSets(bit), 1)
+
+
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
     "majority": small_majority,
     "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
@@ -361,6 +366,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "irreducible": lambda: World(le.SparseAggregate(li.Irreducibility(_TINY_LINE), 2), rows=2, twin=16),
     "minimal-sets": lambda: World(le.SparseAggregate(li.MinimalSets(_PAIRS), 2), rows=2, twin=16),
     "version-space": lambda: World(le.SparseAggregate(li.VersionSpace(_TINY_LINE), 2), rows=2, twin=16),
+    "bits-sets": lambda: World(le.BitReduction(c.Bitwise(c.PointSets(c.Domain(2)), 2), few_sets, (1, 1)), twin=16),
     "bits-weights": lambda: World(le.BitReduction(_LABELS, weights=(1, 2))),
     "representation-points": lambda: World(le.RepresentationLearner(r.PointBuckets(_POINTS, 2, 1))),
     "representation-sets": lambda: World(le.RepresentationLearner(r.PointSetBuckets(_PAIRS, 2, 1))),

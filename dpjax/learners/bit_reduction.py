@@ -11,9 +11,7 @@ from jax import Array
 
 from dpjax.accounting.composition import parallel
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.finite import Finite
-from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.multiclass import Multiclass
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
@@ -40,9 +38,10 @@ class BitReduction(Learner):
     by one program, vmapped.
 
     Args:
-      concepts: a `Multiclass` of L = ceil(log2(labels)) bits.
-      binary: makes the learner of one concept from a bit's class, a `Finite`; by default `KLN`. A class or a function
-        of a module, so that results can name it.
+      concepts: a class of L = ceil(log2(labels)) bits, such as a `Multiclass`, given as a matrix, or a `Bitwise` of any
+        size; any one with `ConceptClass.joined`.
+      binary: makes the learner of one concept from a bit's class (of a `Multiclass` a `Finite`); by default `KLN`. A
+        class or a function of a module, so that results can name it.
       weights: static, one whole number >= 1 for each bit: the numbers of its rows are in these proportions. By default
         the learners' sample sizes at epsilon = 1, delta = 1e-6, alpha = beta = 0.1.
 
@@ -50,16 +49,16 @@ class BitReduction(Learner):
     Utility: error at most alpha with probability 1 - beta from n rows on, the least n that gives every bit the sample
       size of its learner at alpha / L and beta / L: their sum, up to 1/32 of the largest for each other bit, if the
       weights are in the proportion of these sizes.
-    Reference: Bun, Gaboardi, Sivakumar 2021, Theorems 1.1 and 3.1, Figure 1, Corollary 3.3.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorems 1.1 and 3.1, Figure 1, Corollary 3.3; Theorems 1.2 and 3.7 with
+      `SparseAggregate` as the binary learner.
     """
 
-    concepts: Multiclass
-    binary: Callable[[Finite], Learner] = KLN
+    concepts: ConceptClass
+    binary: Callable[[Any], Learner] = KLN
     weights: tuple[int, ...] | None = None
 
     def __post_init__(self):
-        advice = "give a matrix of labels: Multiclass.of"
-        checks.instance("concepts", self.concepts, Multiclass, advice)
+        require_class(self.concepts, ConceptClass.joined, "Multiclass.of(matrix)")
         if not callable(self.binary) or isinstance(self.binary, Learner):
             expected, advice = "a class or function that makes a learner of a bit's class", "name it alone, such as KLN"
             raise InputError("binary", expected, repr(self.binary), advice)
@@ -77,7 +76,7 @@ class BitReduction(Learner):
     @cached_property
     def learners(self) -> tuple[Learner, ...]:
         """The binary learner of each bit."""
-        return tuple(self.binary(bit) for bit in self.concepts.bits)
+        return tuple(self.binary(bit) for bit in self.concepts.bit_classes)
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -99,24 +98,23 @@ class BitReduction(Learner):
             )
         )
 
-    def _learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Hypothesis:
-        """One function on the domain, by its labels."""
+    def _learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Any:
+        """One function on the domain: `ConceptClass.joined`."""
         count = self.concepts.columns
         if sample.y.shape[1] != count:
             actual = f"{sample.y.shape[1]} columns"
             raise InputError("labels", f"{count} bits of 0..{self.concepts.labels - 1}", actual, "give all bits")
         self._check(plan)
         keys = jax.random.split(key, count)
-        by_bit: dict[int, tuple[Array, Array]] = {}
+        by_bit: dict[int, tuple[Any, Array]] = {}
         for alike in self._alike(plan):
             batch = [(self._rows_of(sample, i), plan.bits[i]) for i in alike]
             rows, plans = jax.tree.map(lambda *parts: jnp.stack(parts), *batch)
             learn = partial(self._learn_bit, self.learners[alike[0]])
             answers = jax.vmap(learn)(jnp.concatenate([keys[i : i + 1] for i in alike]), rows, plans)
-            by_bit |= dict(zip(alike, zip(*answers, strict=True), strict=True))
-        bits, outcomes = (jnp.stack(part, axis=-1) for part in zip(*(by_bit[i] for i in range(count)), strict=True))
-        labels = self.concepts.of_bits(bits)
-        return self.concepts.of_labels(labels[None], jnp.min(outcomes)[None])
+            by_bit |= {bit: jax.tree.map(lambda part, at=at: part[at], answers) for at, bit in enumerate(alike)}
+        bits, outcomes = zip(*(by_bit[i] for i in range(count)), strict=True)
+        return self.concepts.joined(bits, jnp.min(jnp.stack(outcomes)))
 
     def _guarantee(self, plan: BitReductionPlan) -> Guarantee | None:
         """Parallel composition over the bits; None if a binary learner is not private."""
@@ -163,9 +161,8 @@ class BitReduction(Learner):
     def _rows_of(self, sample: Sample, bit: int) -> Sample:
         return self.blocks.take(Sample(sample.x, sample.y[:, bit : bit + 1], sample.mask), bit)
 
-    def _learn_bit(self, learner: Learner, key: Array, rows: Sample, plan: Any) -> tuple[Array, Array]:
-        """The bit at all elements, ``bool[d]``, and the outcome."""
+    def _learn_bit(self, learner: Learner, key: Array, rows: Sample, plan: Any) -> tuple[Any, Array]:
+        """What the class needs of the bit, and the outcome."""
         hypothesis = learner.learn(key, rows, plan)
-        elements = jnp.arange(self.concepts.width, dtype=jnp.uint32)[:, None]
         outcome = getattr(hypothesis, "outcome", jnp.zeros(1, jnp.int32))[0]
-        return learner.predict(hypothesis, elements)[:, 0], outcome
+        return self.concepts.of_bit(learner, hypothesis), outcome

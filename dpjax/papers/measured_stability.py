@@ -15,7 +15,7 @@ from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy
 from dpjax.experiments.sweep.task import Task
 from dpjax.lists import Lists
-from dpjax.lists.base import Cells, require_lists, require_nameable
+from dpjax.lists.base import Cells, require_lists
 from dpjax.papers.simulated_counts import Counted
 
 
@@ -23,13 +23,13 @@ from dpjax.papers.simulated_counts import Counted
 class Stability:
     """Of lists from batches of ``rows`` rows.
 
-    name: the function on most lists of the first half of the trials, as bits. hits of trials: lists of the second half
+    name: words of the function on most lists of the first half of the trials. hits of trials: lists of the second half
     that contain it. low, high: an interval for its probability, of the confidence that was asked for. error: its error.
     functions: different functions seen. mean_length, longest: of the lists. empty: lists without a function.
     """
 
     rows: int
-    name: int
+    name: tuple[int, ...]
     hits: int
     trials: int
     low: float
@@ -61,14 +61,13 @@ def stability(
     Clopper-Pearson interval is valid. Trial t depends on seed and t alone.
 
     Args:
-      lists: such as `lists.GloballyStable`. task: with one target, over at most 32 elements. accuracy: of the plan.
+      lists: such as `lists.GloballyStable`. task: with one target, of this class. accuracy: of the plan.
       rows: of a batch; by default the theorem's. trials: >= 2.
     """
     require_lists(lists)
-    require_nameable(lists.concepts)
-    if (size := task.concepts.domain.size) != (width := lists.concepts.domain.size):
-        expected = f"one over the {width} elements of the lists' class"
-        raise InputError("task", expected, f"{size} elements", "give a task of this class: Task(lists.concepts, ...)")
+    if task.concepts.domain != lists.concepts.domain:
+        expected, actual = f"one over {lists.concepts.domain}", f"{task.concepts.domain}"
+        raise InputError("task", expected, actual, "give a task of this class: Task(lists.concepts, ...)")
     if len(task.targets) != 1:
         raise InputError("task", "one target", f"{len(task.targets)}", "stability is that of one target: targets=[...]")
     checks.integer("trials", trials, 2)
@@ -78,13 +77,14 @@ def stability(
     counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
     trial_keys = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
     names, filled = _named(lists)(trial_keys, Cells(jnp.asarray(drawn.elements), jnp.asarray(counts)), plan)
-    sets = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
+    words = (row[keep].tolist() for row, keep in zip(np.asarray(names), np.asarray(filled), strict=True))
+    sets = [set(map(tuple, listed)) for listed in words]
     half = trials // 2
     votes = Counter(name for listed in sets[:half] for name in sorted(listed))
-    name = min(votes, key=lambda candidate: (-votes[candidate], candidate), default=0)
+    name = min(votes, key=lambda candidate: (-votes[candidate], candidate), default=(0,) * lists.words)
     hits, lengths = sum(name in listed for listed in sets[half:]), [len(listed) for listed in sets]
     low, high = (float(end) for end in clopper_pearson(hits, trials - half, confidence))
-    head = n, name, hits, trials - half, low, high, _error(drawn, name)
+    head = n, name, hits, trials - half, low, high, _error(lists, drawn, name)
     return Stability(*head, len(set().union(*sets)), float(np.mean(lengths)), max(lengths), lengths.count(0))
 
 
@@ -94,5 +94,7 @@ def _named(lists: Any) -> Any:
     return jax.jit(jax.vmap(lists.names, (0, axes, None)))
 
 
-def _error(drawn: Counted, name: int) -> float:
-    return float(drawn.mass @ ((name >> np.arange(len(drawn.mass)) & 1) != drawn.labels[0]))
+def _error(lists: Lists, drawn: Counted, name: tuple[int, ...]) -> float:
+    hypothesis = lists.hypothesis(jnp.asarray(name, jnp.uint32), jnp.int32(0))
+    labels = lists.concepts.predict(hypothesis, jnp.asarray(drawn.elements))
+    return float(drawn.mass @ (np.asarray(labels)[:, 0] != drawn.labels[0]))

@@ -1,7 +1,8 @@
 """Simulations of learners that read counts, by drawing the counts of many rows at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -9,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.audit.target.generators import Generators
+from dpjax.concepts.bitwise import Bitwise
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.task import Task
+from dpjax.learners.bit_reduction import BitReduction
 from dpjax.learners.sparse_aggregate import SparseAggregate
 from dpjax.lists.base import Cells
 
@@ -69,13 +72,51 @@ class Counted:
 
 def errors(learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int, trials: int) -> Iterator[float]:
     """The error of each trial with ``rows`` rows in every batch; 1 if the learner abstains."""
+    mass = Counted.of(task).mass
+    for wrong in _wrong(learner, task, plan, rows, seed, range(trials)):
+        yield 1.0 if wrong is None else float(mass @ wrong)
+
+
+def errors_of_labels(
+    learner: BitReduction, task: Task, plan: Any, rows: Sequence[int], seed: int, trials: int
+) -> Iterator[float]:
+    """As `errors`, of labels that are learned bit by bit, each bit by a `SparseAggregate` with rows[i] rows in every
+    batch: the blocks of the bits are independent.
+
+    task: of a `Bitwise` class, with one target.
+    """
+    checks.instance("concepts", task.concepts, Bitwise, "give Bitwise(PointSets(domain, d), L)")
+    if len(task.targets) != 1:
+        raise InputError("task", "one target", f"{len(task.targets)}", "give Task(concepts, distribution, targets)")
+    targets = np.split(np.asarray(task.targets), task.concepts.columns, axis=1)
+    parts = enumerate(zip(learner.learners, targets, plan.bits, rows, strict=True))
+    bits = [
+        _wrong(
+            one, Task(task.concepts.one, task.distribution, target), inner, size, seed, range(i, trials << 4, 1 << 4)
+        )
+        for i, (one, target, inner, size) in parts
+    ]
+    mass = Counted.of(task).mass
+    for wrong in zip(*bits, strict=True):
+        yield 1.0 if any(one is None for one in wrong) else float(mass @ np.any(wrong, axis=0))
+
+
+def _wrong(
+    learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int, trials: Iterable[int]
+) -> Iterator[np.ndarray | None]:
+    """Which elements the learner labels wrongly, ``bool[c]``; None if it abstains."""
     drawn, m = Counted.of(task), int(plan.batches)
     elements = jnp.asarray(drawn.elements)
-    select = jax.jit(learner.select)
-    for trial in range(trials):
+    select = _select(learner)
+    for trial in trials:
         counts, target = drawn.batches(plan.lists.ends, rows, m, seed, trial)
         padded = np.concatenate([counts, np.zeros((plan.most - m, *counts.shape[1:]), np.int32)])
         key = keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn")
         hypothesis = select(key, Cells(elements, jnp.asarray(padded)), plan)
-        wrong = np.asarray(learner.concepts.predict(hypothesis, elements))[:, 0] != drawn.labels[target]
-        yield 1.0 if int(hypothesis.outcome[0]) < 0 else float(drawn.mass @ wrong)
+        labels = np.asarray(learner.concepts.predict(hypothesis, elements))[:, 0]
+        yield None if int(hypothesis.outcome[0]) < 0 else labels != drawn.labels[target]
+
+
+@lru_cache(32)
+def _select(learner: SparseAggregate) -> Any:
+    return jax.jit(learner.select)

@@ -12,7 +12,7 @@ from dpjax.dimensions import (
     psi_littlestone_dimension,
     sauer_bound,
     uniform_psi_littlestone_dimension,
-    zero_cover_bound,
+    zero_cover_number,
 )
 from dpjax.dimensions.families import bit
 from dpjax.dimensions.psi import bipartitions, bits
@@ -57,7 +57,7 @@ def measure(matrix) -> Measured:
     k = int(table.max(initial=0))
     of_bits = tuple(int(littlestone_dimension(bit(table, i)).value) for i in range(k.bit_length()))
     all_maps = int(psi_littlestone_dimension(table, bipartitions).value)
-    covers = tuple(int(zero_cover_bound(table, depth).value) for depth in range(all_maps + 2))
+    covers = tuple(int(zero_cover_number(table, depth).value) for depth in range(all_maps + 2))
     return Measured(
         k,
         int(littlestone_dimension(table).value),

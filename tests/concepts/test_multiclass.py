@@ -28,7 +28,7 @@ def rows(*numbers):
 def test_a_matrix_and_its_bits():
     assert (CLASS.size, CLASS.width, CLASS.labels, CLASS.columns) == (12, 7, 6, 3)
     assert np.array_equal(CLASS.matrix(), MATRIX) and Multiclass.of(MATRIX.tolist()) == CLASS
-    for i, bit in enumerate(CLASS.bits):
+    for i, bit in enumerate(CLASS.bit_classes):
         assert {tuple(row) for row in bit.matrix().astype(int)} == {tuple(row) for row in MATRIX >> i & 1}
     assert Multiclass.of([[0, 1]], labels=5).columns == 3 and Multiclass.of([[0, 0]]).labels == 2
     assert Multiclass.of([[0, 65535]]).columns == 16

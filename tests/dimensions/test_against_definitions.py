@@ -115,7 +115,9 @@ def test_zero_covers():
         check(found, naive.zero_cover(matrix, one), matrix)
 
 
-def test_the_largest_cover_over_all_trees_of_binary_classes():
+@pytest.mark.parametrize("labels", [2, 3, 4])
+def test_the_largest_cover_over_all_trees(labels):
+    """With a worst tree."""
     generator = np.random.default_rng(9)
 
     def trees(depth, elements):
@@ -126,12 +128,29 @@ def test_the_largest_cover_over_all_trees_of_binary_classes():
             else [(x, left, right) for x in range(elements) for left in below for right in below]
         )
 
-    for _ in range(60):
-        matrix = random_class(generator, 6, 3, 2)
+    for _ in range(40):
+        matrix = random_class(generator, 8, 3, labels)
         for depth in (1, 2, 3) if matrix.shape[1] < 3 else (1, 2):
+            found = dimensions.zero_cover_number(matrix, depth)
             largest = max(dimensions.zero_cover(matrix, tree).value for tree in trees(depth, matrix.shape[1]))
-            assert dimensions.zero_cover_bound(matrix, depth).value == largest
-            assert dimensions.sauer_bound(depth, dimensions.littlestone_dimension(matrix).value, 1) >= largest
+            assert found.value == largest and found.witness.holds(matrix)
+            assert dimensions.zero_cover(matrix, found.witness.tree).value == largest
+            assert dimensions.sauer_bound(depth, dimensions.littlestone_dimension(matrix).value, labels - 1) >= largest
+            assert own_trees(matrix, depth) >= largest
+
+
+def own_trees(table, depth):
+    """The recursion in which every label continues with its own best subtrees."""
+    if depth == 0:
+        return 1
+    return max(sum(own_trees(table[column == y], depth - 1) for y in set(column.tolist())) for column in table.T)
+
+
+def test_labels_that_need_three_subtrees_share_two():
+    """Where giving every label its own best subtrees is too much: label y at element 0 frees element y + 1."""
+    matrix = np.array([[y, *(free * (i == y) for i in range(3))] for y in range(3) for free in (0, 1)])
+    found = dimensions.zero_cover_number(matrix, 2)
+    assert found.value == dimensions.zero_cover(matrix, found.witness.tree).value == 5 < own_trees(matrix, 2) == 6
 
 
 def test_tables_over_all_sets_of_rows():

@@ -120,9 +120,9 @@ def test_a_time_limit_of_uniform_and_cover_bounds():
     matrix = large(6)
     uniform = dimensions.uniform_psi_littlestone_dimension(matrix, psi.natarajan, seconds=0.05)
     assert not uniform.exact and uniform.witness.holds(matrix) and uniform.witness.depth == uniform.lower
-    cover = dimensions.zero_cover_bound(matrix, 9, seconds=0.05)
+    cover = dimensions.zero_cover_number(matrix, 9, seconds=0.05)
     assert not cover.exact and cover.lower == 1
-    assert cover.upper == dimensions.sauer_bound(9, 8, 5) >= dimensions.zero_cover_bound(matrix, 3).value
+    assert cover.upper == dimensions.sauer_bound(9, 8, 5) >= dimensions.zero_cover_number(matrix, 3).value
     littlestone = dimensions.littlestone_dimension(families.thresholds(2000), seconds=0.01)
     assert littlestone.lower <= 10 <= littlestone.upper and littlestone.witness.holds(families.thresholds(2000))
 

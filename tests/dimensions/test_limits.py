@@ -47,9 +47,9 @@ def test_teaching_sets_with_more_points_than_nested_calls():
 
 
 def test_covers_of_trees_deeper_than_the_class():
-    assert dimensions.zero_cover_bound([[0, 0], [0, 1], [1, 1]], 5000).value == 3
+    assert dimensions.zero_cover_number([[0, 0], [0, 1], [1, 1]], 5000).value == 3
     matrix = np.array([[0, 2, 1], [0, 1, 1], [1, 1, 1], [2, 2, 0]])
-    values = [dimensions.zero_cover_bound(matrix, depth).value for depth in range(6)]
+    values = [dimensions.zero_cover_number(matrix, depth).value for depth in range(6)]
     assert values == sorted(values) and values[0] == 1 and values[-1] == 4
 
 
@@ -66,7 +66,7 @@ BINARY = (np.random.default_rng(3).random((4000, 1000)) < 0.5).astype(np.int64)
         (lambda matrix, seconds: dimensions.psi_dimension(matrix, psi.natarajan, seconds), WIDE),
         (lambda matrix, seconds: dimensions.psi_littlestone_dimension(matrix, psi.bits, seconds), WIDE),
         (lambda matrix, seconds: dimensions.uniform_psi_littlestone_dimension(matrix, psi.natarajan, seconds), WIDE),
-        (lambda matrix, seconds: dimensions.zero_cover_bound(matrix, 4, seconds), WIDE),
+        (lambda matrix, seconds: dimensions.zero_cover_number(matrix, 4, seconds), WIDE),
         (dimensions.threshold_dimension, BINARY),
         (dimensions.star_number, BINARY),
         (dimensions.vc_dimension, BINARY),

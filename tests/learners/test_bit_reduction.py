@@ -91,7 +91,7 @@ def test_bits_with_equal_learners_are_one_program():
 def test_rows_in_proportion_to_sample_sizes():
     """The sum of the theorem, up to a few percent, where the largest bit would otherwise decide for all."""
     learner = BitReduction(GAP)
-    each = [KLN(bit).sample_size(BUDGET, dp.Accuracy(0.1 / 4, 0.1 / 4)) for bit in GAP.bits]
+    each = [KLN(bit).sample_size(BUDGET, dp.Accuracy(0.1 / 4, 0.1 / 4)) for bit in GAP.bit_classes]
     n = learner.sample_size(BUDGET, GOAL)
     assert sum(each) <= n <= 1.04 * sum(each) < 0.87 * 4 * max(each)
     assert all(learner.blocks.rows(i, n) >= size for i, size in enumerate(each))
@@ -119,7 +119,7 @@ class ByDimension(KLN):
 @pytest.mark.parametrize("concepts", [CLASS, GAP, Multiclass.of(families.one_bit_gap(255))], ids=str)
 def test_rows_add_over_the_dimensions_of_the_bits(concepts):
     """Corollary 3.3, up to 1/32 of the largest size for each other bit, in whole rows."""
-    dimensions = [littlestone_dimension(bit.matrix()).value for bit in concepts.bits]
+    dimensions = [littlestone_dimension(bit.matrix()).value for bit in concepts.bit_classes]
     count = len(dimensions)
     sizes = [ByDimension.size(d, 0.1 / count, 0.1 / count) for d in dimensions]
     learner = BitReduction(concepts, ByDimension, tuple(sizes))
@@ -137,9 +137,9 @@ def test_the_inner_learners_and_their_plans():
     learner = BitReduction(CLASS, noisy)
     assert learner == BitReduction(CLASS, noisy) != BitReduction(CLASS)
     plan = learner.plan(BUDGET, GOAL, 100)
-    assert [one.concepts for one in learner.learners] == list(CLASS.bits) and len(plan.bits) == 3
+    assert [one.concepts for one in learner.learners] == list(CLASS.bit_classes) and len(plan.bits) == 3
     assert learner.guarantee(plan).epsilon == 1.0 and learner.spends == "pure"
-    each = KLN(CLASS.bits[0]).sample_size(BUDGET, dp.Accuracy(0.1 / 3, 0.1 / 3))
+    each = KLN(CLASS.bit_classes[0]).sample_size(BUDGET, dp.Accuracy(0.1 / 3, 0.1 / 3))
     assert learner.sample_size(BUDGET, GOAL) == 3 * each
 
 
@@ -206,7 +206,7 @@ THREE = Multiclass.of([[0, 1], [1, 2], [2, 2], [4, 4], [7, 7]])  # three bits wi
 
 
 def one_spends(concepts, number):
-    return (Spendthrift if concepts == THREE.bits[number] else KLN)(concepts)
+    return (Spendthrift if concepts == THREE.bit_classes[number] else KLN)(concepts)
 
 
 def first_spends(concepts):

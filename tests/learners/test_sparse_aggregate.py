@@ -16,7 +16,7 @@ from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.learners.sparse_aggregate import _compact
-from dpjax.lists import Cells, GloballyStable, Irreducibility, ListPlan, Lists, MinimalSets
+from dpjax.lists import Cells, GloballyStable, Irreducibility, ListPlan, Lists, MinimalSets, VersionSpace
 from dpjax.papers.simulated_counts import errors
 from dpjax.theory import global_stability, irreducibility
 
@@ -314,3 +314,12 @@ def test_a_batch_sees_neither_other_batches_nor_their_elements():
     assert first.elements[:, 0].tolist() == second.elements[:, 0].tolist() == [7, 9, 0, 0]
     moved = _compact(Cells(jnp.uint32([[7], [9], [4], [4]]), counts[:, jnp.array([1, 3, 0, 2])]))
     assert np.array_equal(first.counts, moved.counts) and np.array_equal(first.elements, moved.elements)
+
+
+def test_boosting_costs_more_than_it_saves():
+    """Corollary A.3: it runs, at the numbers that the index of theorems quotes."""
+    learner = SparseAggregate(VersionSpace(Finite.of(families.thresholds(4))))
+    privacy, boosted = dp.Privacy(0.25, 1e-6), dp.Boosted(learner)
+    assert learner.sample_size(privacy, GOAL) == 7220 and boosted.sample_size(privacy, GOAL) == 11052150
+    found = boosted.guarantee(boosted.plan(privacy, GOAL))
+    assert found.epsilon <= 0.25 and found.delta <= 1e-6

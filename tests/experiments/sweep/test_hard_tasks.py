@@ -157,7 +157,7 @@ def test_hard_bits_are_good_up_to_some_wrong_ones(bits, wrong):
     errors = (matrix[:, None] != matrix[None]) @ share
     differ = np.bitwise_count(np.arange(1 << bits)[:, None] ^ np.arange(1 << bits))
     assert np.array_equal(errors > 0.1, differ >= wrong)
-    assert [bit.size for bit in task.concepts.bits] == [2] * bits
+    assert [bit.size for bit in task.concepts.bit_classes] == [2] * bits
 
 
 @pytest.mark.parametrize("bits", [1, 2, 8, 16])
@@ -181,7 +181,7 @@ def test_hard_threshold_bits_are_bad_from_some_wrong_ones(bits, wrong, elements)
     mistaken = sum(((differ >> i & 1) > 0).any(axis=1).astype(int) for i in range(bits))
     assert (error[mistaken >= wrong] > 0.1).all() and (error == 0).sum() == 1 == (mistaken == 0).sum()
     assert error[mistaken == wrong].min() == pytest.approx(0.101, rel=1e-6)
-    assert {bit.size for bit in task.concepts.bits} == {elements + 1}
+    assert {bit.size for bit in task.concepts.bit_classes} == {elements + 1}
 
 
 @pytest.mark.parametrize(
