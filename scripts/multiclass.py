@@ -303,7 +303,7 @@ def _crossings(counts: Sequence[int] = (1, 2, 4)) -> Iterator[tuple[str, int, in
 
 def _listed() -> str:
     """The rows of the direct learner by hashing."""
-    sets = {bits: PointSetBuckets(PointSets(Domain(2**64), 1, bits)) for bits in (1, 4, 8)}
+    sets = {bits: PointSetBuckets(PointSets(Domain(2**64), 1, bits)) for bits in (4, 8)}
     goal = Privacy(EPSILON), Accuracy(ALPHA, BETA)
     return ", ".join(f"{RepresentationLearner(one).sample_size(*goal)} for L = {bits}" for bits, one in sets.items())
 

@@ -57,7 +57,7 @@ class VersionSpace(Lists):
         """The numbers of the concepts. The key is not used."""
         seen = (cells.counts[0] > 0).astype(jnp.float32)
         table = jnp.asarray(self.concepts.matrix()).astype(jnp.float32)
-        wrong = exact_dot(table, seen[:, 0]) + exact_dot(1 - table, seen[:, 1])  # elements, below 2**24
+        wrong = exact_dot(table, seen[:, 0] - seen[:, 1]) + jnp.sum(seen[:, 1])  # elements, below 2**24
         return jnp.arange(self.concepts.size, dtype=jnp.uint32)[:, None], wrong == 0
 
     def hypothesis(self, name: Array, outcome: Array) -> Hypothesis:

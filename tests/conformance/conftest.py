@@ -12,6 +12,7 @@ import dpjax.learners
 from dpjax import evidence
 from dpjax.baselines import ERM
 from dpjax.concepts import (
+    Bitwise,
     Conjunctions,
     ConvexPolygons,
     Disjunctions,
@@ -145,7 +146,10 @@ INSTANCES = {
         Case(Confident(KLN(FEW), ratio=0.2, blocks=2), 1, Confident(KLN(FEW))),  # each block has few of the rows
         Case(Confident(PointLearner(MANY), blocks=2), 1, Confident(PointLearner(MANY))),
     ],
-    BitReduction: [Case(BitReduction(LABELS), numbered=False)],
+    BitReduction: [
+        Case(BitReduction(LABELS), numbered=False),
+        Case(BitReduction(Bitwise(Points(Domain(2**16)), 2)), numbered=False),
+    ],
     SparseAggregate: [
         Case(SparseAggregate(GloballyStable(THREE), 4), 1, SparseAggregate(GloballyStable(THREE)), numbered=False),
         Case(SparseAggregate(Irreducibility(FOUR, 1), 4), 1, SparseAggregate(Irreducibility(FOUR)), numbered=False),

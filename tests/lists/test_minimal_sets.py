@@ -13,7 +13,7 @@ from dpjax.core.checks import InputError
 from dpjax.dimensions import families
 from dpjax.learners import SparseAggregate
 from dpjax.lists import Cells, MinimalSets
-from dpjax.papers.simulated_counts import errors
+from dpjax.papers.simulated_counts import errors, errors_of_labels
 from dpjax.theory import version_spaces
 from tests.oracles.irreducible import Stable
 
@@ -155,6 +155,53 @@ def test_success_over_2_to_the_64_at_the_planned_rows(d):
     plan = learner.plan(BUDGET, GOAL)
     found = errors(learner, task, plan, learner.lists.rows(GOAL), 3, 40 if d == 1 else 200)
     assert np.max(list(found)) <= GOAL.alpha
+
+
+def sets_of_bit(bit):
+    return SparseAggregate(MinimalSets(bit))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("bits", "d"), [(2, 1), pytest.param(16, 1, marks=pytest.mark.slow)])
+def test_labels_bit_by_bit_at_the_planned_rows(bits, d):
+    """Theorem 3.7 for labels whose bits are sets: 40 trials (slow: 200) over 2^64 elements, none errs above alpha."""
+    concepts = dp.Bitwise(dp.PointSets(dp.Domain(2**64), d), bits)
+    learner, each = dp.BitReduction(concepts, sets_of_bit), dp.Accuracy(GOAL.alpha / bits, GOAL.beta / bits)
+    atoms = concepts.domain.spread(bits * d + 1)
+    law = dp.from_weights(concepts.domain, atoms, [*range(2, bits * d + 2), 9 * bits * d])
+    sets = [concepts.one.encoded([atoms[i * d : (i + 1) * d]]) for i in range(bits)]
+    task = dp.Task(concepts, law, np.concatenate(sets, axis=1))
+    rows, plan = learner.learners[0].lists.rows(each), learner.plan(BUDGET, GOAL)
+    batches = learner.learners[0].lists.batches(BUDGET, each)
+    assert learner.sample_size(BUDGET, GOAL) == bits * batches * rows
+    found = errors_of_labels(learner, task, plan, [rows] * bits, 3, 40 if bits == 2 else 200)
+    assert np.max(list(found)) <= GOAL.alpha
+    missing = errors_of_labels(learner, task, plan, [2] * bits, 3, 5)
+    assert np.max(list(missing)) > GOAL.alpha
+
+
+def test_labels_from_rows_and_from_counts():
+    """The same law of answers: 200 runs each, at numbers where a bit is right in a part of them."""
+    concepts = dp.Bitwise(dp.PointSets(dp.Domain(2**40), 1), 2)
+    learner = dp.BitReduction(concepts, few_batches, (1, 1))
+    targets = np.concatenate([concepts.one.encoded([[x]]) for x in (5, 2**33)], axis=1)
+    task = dp.Task(concepts, dp.from_weights(concepts.domain, [5, 2**33, 2**39], [5, 4, 1]), targets)
+    plan = learner.plan(dp.Privacy(1.0, 0.02), GOAL)
+
+    def run(key):
+        sample, target = task.draw(jax.random.fold_in(key, 0), 96, 1, 96)
+        found = learner.learn(jax.random.fold_in(key, 1), sample, plan)
+        return jnp.where(found.outcome[0] < 0, 1.0, task.error(found, target)[0])
+
+    keys = jax.vmap(jax.random.key)(jnp.arange(200))
+    rows = np.asarray(jax.jit(jax.vmap(run))(keys))
+    counts = np.array(list(errors_of_labels(learner, task, plan, [2, 2], 1, 200)))
+    wrong = [float(np.mean(one > 0.05)) for one in (rows, counts)]
+    assert 0.1 < wrong[0] < 0.9 and abs(wrong[0] - wrong[1]) < 5 * 0.5 / np.sqrt(100)
+
+
+def few_batches(bit):
+    return SparseAggregate(MinimalSets(bit), 24)
 
 
 def test_rows_as_counts_and_as_rows_are_the_same():

@@ -32,6 +32,36 @@ def test_the_list_is_the_version_space():
     assert len(lengths) > 5
 
 
+STRUCTURED = {
+    "points": families.points(7),
+    "pairs": families.points(6, 2),
+    "thresholds": families.thresholds(9),
+    "intervals": families.intervals(5),
+    "rectangles": families.rectangles(3, 2),
+    "parities": families.parities(3),
+    "copies": families.copies(families.thresholds(2), 3),
+}
+
+
+@pytest.mark.parametrize("classes", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_the_list_against_a_tree_that_queries_everything(classes):
+    """Of random classes and of each structured one: the leaves of a full tree are those functions that never err."""
+    generator = np.random.default_rng(3)
+    drawn = (generator.integers(0, 2, (int(generator.integers(2, 14)), 5)) for _ in range(classes))
+    for matrix in (*STRUCTURED.values(), *drawn):
+        matrix = np.unique(matrix, axis=0)
+        lists, width = VersionSpace(dp.Finite.of(matrix)), matrix.shape[1]
+        counts = generator.poisson(0.4, (1, width, 2)).astype(np.int32)
+        leaves = [[*range(len(matrix))]]
+        for x in range(width):  # both sides of a query, without those that rows of the batch contradict
+            sides = ([row for row in leaf if matrix[row, x] == y] for leaf in leaves for y in (0, 1))
+            leaves = [side for side in sides if side and not counts[0, x, 1 - matrix[side[0], x]]]
+        cells = Cells(np.arange(width, dtype=np.uint32)[:, None], counts)
+        names, filled = lists.names(jax.random.key(0), cells, lists.plan(GOAL))
+        assert all(len(leaf) == 1 for leaf in leaves)
+        assert np.asarray(names)[np.asarray(filled), 0].tolist() == sorted(leaf[0] for leaf in leaves)
+
+
 def test_rows_by_the_exact_tail():
     rows = version_spaces.consistent(1000, 0.1)
     assert 1000 * binom.pmf(0, rows, 0.1) <= version_spaces.BAD < 1000 * binom.pmf(0, rows - 1, 0.1)
