@@ -74,12 +74,7 @@ class Bitwise(ConceptClass):
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The bits of the labels of elements ``uint32[..., limbs]``, ``bool[..., k L]``, a concept's together."""
-        bits = Hypothesis(
-            hypothesis.concept.reshape(len(hypothesis.concept) * self.columns, -1),
-            jnp.repeat(hypothesis.zero, self.columns),
-            jnp.repeat(hypothesis.outcome, self.columns),
-        )
-        return self.one.predict(bits, x)
+        return self.one.predict(self._bits(hypothesis), x)
 
     def error(self, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the elements with another label, exactly, in units of the distribution: ``uint64[k]`` (64-bit types
@@ -88,14 +83,8 @@ class Bitwise(ConceptClass):
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        parts = jax.tree.map(np.asarray, hypothesis)
-        bits = parts.concept.reshape(len(parts.concept), self.columns, -1)
-        each = [
-            self.one.describe(Hypothesis(*(np.repeat(part[j : j + 1], self.columns, 0) for part in others)))
-            for j in range(len(bits))
-            for others in ((bits[j], parts.zero, parts.outcome),)
-        ]
-        return [_sentence(said) for said in each]
+        each = self.one.describe(self._bits(hypothesis))
+        return [_sentence(each[i : i + self.columns]) for i in range(0, len(each), self.columns)]
 
     def of_bit(self, learner: Any, hypothesis: Any) -> Any:
         """The hypothesis itself, of the class of the bits."""
@@ -106,7 +95,15 @@ class Bitwise(ConceptClass):
 
     def joined(self, bits: Sequence[Any], outcome: Array) -> "BitByBit":
         """The function with these bits."""
-        return BitByBit.of(jax.tree.map(lambda *parts: jnp.stack(parts), *bits), outcome)
+        return BitByBit.joined(jax.tree.map(lambda *parts: jnp.stack(parts), *bits), outcome)
+
+    def _bits(self, hypothesis: Hypothesis) -> Hypothesis:
+        """The bits of k concepts as k L concepts of the class of a bit."""
+        return Hypothesis(
+            hypothesis.concept.reshape(len(hypothesis.concept) * self.columns, -1),
+            jnp.repeat(hypothesis.zero, self.columns),
+            jnp.repeat(hypothesis.outcome, self.columns),
+        )
 
     def _windows(self, encoded: Any) -> np.ndarray:
         bits = [np.roll(np.asarray(encoded), -i, axis=0) for i in range(self.columns)]
@@ -124,7 +121,7 @@ class BitByBit(Hypothesis, Outside):
     members: Any
 
     @staticmethod
-    def of(members: Any, outcome: Array) -> "BitByBit":
+    def joined(members: Any, outcome: Array) -> "BitByBit":
         """One function of L hypotheses of one concept, stacked: every array is ``[L, 1, ...]``; outcome ``int32[]``."""
         zero = jnp.all(members.zero) | (outcome < 0)
         each = jax.tree.map(lambda part: part[None], members)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -88,8 +88,10 @@ def errors_of_labels(
     checks.instance("concepts", task.concepts, Bitwise, "give Bitwise(PointSets(domain, d), L)")
     if len(task.targets) != 1:
         raise InputError("task", "one target", f"{len(task.targets)}", "give Task(concepts, distribution, targets)")
+    for one in learner.learners:
+        checks.instance("binary", one, SparseAggregate, "give a function that makes a SparseAggregate")
     targets = np.split(np.asarray(task.targets), task.concepts.columns, axis=1)
-    parts = enumerate(zip(learner.learners, targets, plan.bits, rows, strict=True))
+    parts = enumerate(zip(cast(Any, learner.learners), targets, plan.bits, rows, strict=True))
     bits = [
         _wrong(
             one, Task(task.concepts.one, task.distribution, target), inner, size, seed, range(i, trials << 4, 1 << 4)
