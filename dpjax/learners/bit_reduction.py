@@ -49,8 +49,8 @@ class BitReduction(Learner):
     Utility: error at most alpha with probability 1 - beta from n rows on, the least n that gives every bit the sample
       size of its learner at alpha / L and beta / L: their sum, up to 1/32 of the largest for each other bit, if the
       weights are in the proportion of these sizes.
-    Reference: Bun, Gaboardi, Sivakumar 2021, Theorems 1.1 and 3.1, Figure 1, Corollary 3.3; Theorems 1.2 and 3.7 with
-      `SparseAggregate` as the binary learner.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorems 1.1, 1.2, 3.1 and 3.7, Figure 1, Corollary 3.3; 1.2 and 3.7 are
+      for `SparseAggregate` as the binary learner.
     """
 
     concepts: ConceptClass

@@ -69,8 +69,8 @@ class Boosted(Learner):
       tells neighbors apart with probability at most `mechanisms.projection.capped_mass`.
     Utility: error at most alpha with probability 1 - beta on realizable rows from `sample_size` on: fewer than
       kappa n rows are wrong by `theory.boosting.rounds`, and `theory.boosting.generalizes`. Improper.
-    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem A.1 and Claim A.2, with `SparseAggregate` Corollary
-      A.3; Bun, Carmosino, Sorrell 2020. Proofs and constants are our own, in docs/proofs/boosting.md.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem A.1, Claim A.2, Corollary A.3 (of `SparseAggregate`);
+      Bun, Carmosino, Sorrell 2020. Proofs and constants are our own, in docs/proofs/boosting.md.
     """
 
     learner: Learner
