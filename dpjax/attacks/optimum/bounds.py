@@ -1,6 +1,6 @@
 """Bounds on the best success from any point of the first-order solver, in float64, and what they are made of.
 
-See docs/proofs/best-learner.md for proofs. Arrays are those of `stencil.Stencil`: laws ``float64[h, databases]``, flows
+Proofs: docs/proofs/best-learner.md. Arrays are those of `stencil.Stencil`: laws ``float64[h, databases]``, flows
 ``float64[kinds, h, families]``.
 """
 

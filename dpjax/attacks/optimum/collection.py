@@ -9,8 +9,9 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,10 @@ _POSITIVE = 1e-6  # of the weights
 
 @dataclass(frozen=True)
 class Program:
-    """One solved program: pure privacy, replace-one, improper learners of one concept.
+    """Bounds of one program: pure privacy, replace-one, improper learners of one concept.
 
-    concepts: as `tiny.code_of` writes them. n, epsilon, alpha: of the program. level: a success.
+    concepts: as `tiny.code_of` writes them. n, epsilon, alpha: of the program; epsilon is None without privacy. level:
+    a success.
     upper, lower: bounds on the best success; rounded up and down. certificate: the digest of what proves an upper bound
     below the level, else "". table: of a learner that has the lower bound, if that is at least the level.
     distributions: with a positive weight, beyond the grid. seconds: of the solver.
@@ -44,7 +46,7 @@ class Program:
 
     concepts: str
     n: int
-    epsilon: float
+    epsilon: float | None
     alpha: float
     level: float
     upper: float
@@ -63,6 +65,35 @@ class Program:
         """Its bounds."""
         return Tried(self.n, self.lower, self.upper)
 
+    def line(self) -> str:
+        """One line of a file."""
+        return json.dumps(asdict(self)) + "\n"
+
+
+def read_programs(text: str) -> Iterator[Program]:
+    """The programs of a file, in its order; a line that was cut off is ignored."""
+    for line in text.splitlines():
+        try:
+            yield Program(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+
+
+def packaged() -> list[Program]:
+    """The collection that comes with dpjax: of each class and budget the two programs that prove its bracket."""
+    return list(read_programs(resources.files("dpjax.attacks.optimum").joinpath("atlas.jsonl").read_text()))
+
+
+def bracket(programs: Iterable[Program]) -> tuple[Program | None, Program | None]:
+    """(The largest program below its level, the smallest at least at it), of one class and budget."""
+    below, enough = None, None
+    for one in programs:
+        if one.upper < one.level and (below is None or one.n > below.n):
+            below = one
+        if one.lower >= one.level and (enough is None or one.n < enough.n):
+            enough = one
+    return below, enough
+
 
 @dataclass(frozen=True)
 class Collection:
@@ -73,11 +104,7 @@ class Collection:
     def programs(self) -> Iterator[Program]:
         """All that are stored, in the order in which they were solved."""
         path = self.folder / "programs.jsonl"
-        for line in path.read_text().splitlines() if path.exists() else ():
-            try:
-                yield Program(**json.loads(line))
-            except (ValueError, TypeError):  # a line that was cut off
-                continue
+        return read_programs(path.read_text()) if path.exists() else iter(())
 
     def add(self, concepts: str, level: float, found: Optimum) -> Program:
         """Stores a solution, its certificate or table first."""
@@ -94,12 +121,19 @@ class Collection:
         budget = float(found.privacy.epsilon)
         head = concepts, n, budget, goal.alpha, level, upper, lower, certificate, table
         one = Program(*head, [list(mass) for mass in sorted(masses)], round(found.seconds, 1))
-        with (self.folder / "programs.jsonl").open("a") as file:
-            file.write(json.dumps(asdict(one)) + "\n")
+        self.append(one)
         return one
+
+    def append(self, one: Program) -> None:
+        """Stores the bounds of a program without a proof."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "programs.jsonl").open("a") as file:
+            file.write(one.line())
 
     def verify(self, one: Program) -> bool:
         """Whether the stored proofs prove the bounds: in whole numbers, but for the lower one, by subdivision."""
+        if one.epsilon is None:
+            return not one.certificate and not one.table
         goal, fine = goal_of([[int(label) for label in row] for row in one.concepts.split()], one.alpha), True
         if one.certificate:
             fine &= certificate_of(self.read(one.certificate), goal, one).bound() <= exactly(one.upper)
@@ -140,5 +174,5 @@ def certificate_of(arrays: dict[str, np.ndarray], goal: Goal, one: Program) -> C
     """The certificate about a program that was saved by `arrays_of`."""
     cases = tuple(goal.case(tuple(target), elements) for target, elements in json.loads(str(arrays["cases"])))
     weights, counts = tuple(arrays["weights"].tolist()), Databases(one.n, goal.cells).counts
-    head = goal, one.n, Neighboring.REPLACE_ONE, one.epsilon, 0.0, cases, weights, counts
+    head = goal, one.n, Neighboring.REPLACE_ONE, float(one.epsilon or 0), 0.0, cases, weights, counts
     return Certificate(*head, arrays["pairs"], arrays["flows"], int(arrays["scale"]))

@@ -9,12 +9,18 @@ from functools import reduce
 import jax.numpy as jnp
 from jax import Array
 
+_WRITTEN_OUT = 16  # entries; longer columns are sorted
+
 
 def nearest_law(values: Array) -> Array:
     """The nearest point with sum 1 and no negative entry of each column, ``float32[h, ...]``.
 
     It is max(v - theta, 0) with theta the largest over j of (sum of the v >= v_j, less 1) / (their number).
     """
+    if len(values) > _WRITTEN_OUT:
+        ordered, shape = -jnp.sort(-values, axis=0), (-1,) + (1,) * (values.ndim - 1)
+        ranks = jnp.arange(1, len(values) + 1, dtype=values.dtype).reshape(shape)
+        return jnp.maximum(values - jnp.max((jnp.cumsum(ordered, axis=0) - 1) / ranks, axis=0), 0)
     rows = list(values)
     thresholds = []
     for one in rows:

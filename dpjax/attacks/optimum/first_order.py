@@ -241,14 +241,7 @@ class _Program:
         ahead = 2 * new - laws
         success = jnp.einsum("ohn,hn,n->o", self.utility, ahead[:, self.real], self.sizes) + self.never
         moved = flows + balance * self.sigma * ahead.ravel()[self.spread]
-        return new, _weights(weights - balance * _OF_CASES * success), moved - nearest_in_family(moved, self.factor)
-
-
-def _weights(values: Any) -> Any:
-    """`nearest_law` of one long column, by sorting."""
-    ordered = jnp.sort(values)[::-1]
-    excess = (jnp.cumsum(ordered) - 1) / jnp.arange(1, len(values) + 1, dtype=jnp.float32)
-    return jnp.maximum(values - jnp.max(excess), 0)
+        return new, nearest_law(weights - balance * _OF_CASES * success), moved - nearest_in_family(moved, self.factor)
 
 
 @jax.jit

@@ -66,11 +66,13 @@ def rows_needed(solve: Callable[[int], Tried | None], level: float, *, start: in
     while True:
         low = below.n + 1 if below else 1
         high = enough.n if enough else None
-        open_ = [n for n in range(low, high or low + 2 * low + _FARTHEST) if n not in left and n <= most]
+        open_ = [n for n in range(low, high or low + max(start, low) + _FARTHEST) if n not in left and n <= most]
         if not open_:
             break
         wanted = _predicted(list(tried.values()), level, start)
-        if high is not None:  # at least a quarter of the bracket is decided
+        if high is None:  # programs grow fast
+            wanted = min(wanted, max(start, low + 1 + low // 5))
+        else:  # at least a quarter of the bracket is decided
             wanted = min(max(wanted, low + (high - low) // 4), high - 1 - (high - low) // 4)
         n = min(open_, key=lambda n: abs(n - wanted))
         found = solve(n)
