@@ -234,7 +234,7 @@ def remarks(rows: Sequence[Sequence[Any]]) -> str:
         if found:
             _, epsilon, *pair = max(found)
             lines.append(
-                f"- Not a function of {law}: at epsilon = {-epsilon} {pair[0]} needs {pair[1]} rows, {pair[2]} {pair[3]}."
+                f"- Not a function of {law}: at epsilon {-epsilon} {pair[0]} needs {pair[1]} rows, {pair[2]} {pair[3]}."
             )
         else:
             lines.append(f"- No two classes with exact entries refute that n* is a function of {law}.")

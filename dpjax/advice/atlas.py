@@ -91,17 +91,16 @@ def rows_of_class(
     known = [one for one in programs if (one.concepts, one.alpha, one.level) == about]
     found = []
     for epsilon in epsilons:
-        ends = bracket(one for one in known if one.epsilon == epsilon)
+        below, enough = bracket(one for one in known if one.epsilon == epsilon)
         bounds = () if epsilon is None else formulas(matrix, Privacy(epsilon), accuracy)
-        if ends[1] is None or (ends[0] is None and ends[1].n > 1):
+        if enough is None or (below is None and enough.n > 1):
             solve = _without(goal, until) if epsilon is None else _private(goal, epsilon, level, until)
             start = max([2, *(bound.n for bound in bounds)])
             needed = rows_needed(solve, level, start=start, most=max(start, _MOST_ROWS if epsilon else _WITHOUT))
             found.append(Bracket(epsilon, needed, "computed" if needed.tried else "formulas", None, None, bounds))
             continue
-        below, enough = ends
-        low = below.n + 1 if below else 1
-        needed = Needed(low, enough.n, below and below.tried(), enough.tried(), ())
+        proofs = below.tried() if below else None, enough.tried()
+        needed = Needed(below.n + 1 if below else 1, enough.n, *proofs, ())
         found.append(Bracket(epsilon, needed, "collection", below, enough, bounds))
     return found
 
