@@ -178,6 +178,8 @@ class OptimumCommand(Command):
     """How often the found learner's worst distributions are added; 0 for those of the grid alone."""
     gap: Real = 0.001
     """Rounds end when the two bounds over all distributions differ by at most this."""
+    method: str = "highs"
+    """highs, or first-order for programs with delta = 0 under replace-one that are a hundred times as large."""
     learners: tuple[str, ...] = ("KLN",)
     """Learners to compare, with their arguments as for `dpjax curve`."""
 
