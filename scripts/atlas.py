@@ -8,6 +8,7 @@ and writes the programs that they are of into the package; the page is made of t
 """
 
 import argparse
+import json
 import math
 import time
 from collections.abc import Sequence
@@ -244,6 +245,18 @@ def remarks(rows: Sequence[Sequence[Any]]) -> str:
     )
 
 
+def speed(store: Path | None, short: bool) -> list[list[Any]]:
+    """The measurements of both solvers, kept in the folder of a store."""
+    path = store and store / "speed.json"
+    if path and path.exists():
+        return json.loads(path.read_text())
+    sizes = [(method, n) for method, some in SIZES.items() for n in (some[:2] if short else some)]
+    rows = [measured(*one) for one in [*sizes, *[(EVERYWHERE, 14)] * (not short)]]
+    if path:
+        path.write_text(json.dumps(rows))
+    return rows
+
+
 def _speed(rows: Sequence[Sequence[Any]]) -> str:
     return table(("n", "databases", "method", "no learner above", "learner found", "seconds", "memory, MiB"), rows)
 
@@ -260,8 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/gallery"), help="folder of the page")
     given = parser.parse_args(arguments)
     if given.what == "page":
-        sizes = [(method, n) for method, some in SIZES.items() for n in (some[:2] if given.short else some)]
-        page(given.out, [measured(*one) for one in [*sizes, *[(EVERYWHERE, 14)] * (not given.short)]])
+        page(given.out, speed(given.store, given.short))
     elif given.store is None:
         parser.error("give --store FOLDER")
     elif given.what == "compute":

@@ -90,18 +90,25 @@ def rows_of_class(
     about = (code, alpha, level)
     known = [one for one in programs if (one.concepts, one.alpha, one.level) == about]
     found = []
-    for epsilon in epsilons:
-        below, enough = bracket(one for one in known if one.epsilon == epsilon)
+    for left, epsilon in zip(range(len(epsilons), 0, -1), epsilons, strict=True):
+        mine = {one.n: one for one in known if one.epsilon == epsilon}
+        below, enough = bracket(mine.values())
         bounds = () if epsilon is None else formulas(matrix, Privacy(epsilon), accuracy)
         if enough is None or (below is None and enough.n > 1):
-            solve = _without(goal, until) if epsilon is None else _private(goal, epsilon, level, until)
-            start = max([2, *(bound.n for bound in bounds)])
-            needed = rows_needed(solve, level, start=start, most=max(start, _MOST_ROWS if epsilon else _WITHOUT))
-            found.append(Bracket(epsilon, needed, "computed" if needed.tried else "formulas", None, None, bounds))
-            continue
-        proofs = below.tried() if below else None, enough.tried()
-        needed = Needed(below.n + 1 if below else 1, enough.n, *proofs, ())
-        found.append(Bracket(epsilon, needed, "collection", below, enough, bounds))
+            now = time.monotonic()
+            end = now + (until - now) / left
+            solve = _without(goal, end) if epsilon is None else _private(goal, epsilon, level, end)
+            first = below or enough
+            start = first.n if first else max([2, *(bound.n for bound in bounds)])
+            most = max(start, _MOST_ROWS if epsilon else _WITHOUT)
+            needed = rows_needed(_known_or(mine, solve), level, start=start, most=most)
+            solved = [one for one in needed.tried if one.n not in mine]
+            source = "computed" if solved else "collection" if mine else "formulas"
+        else:
+            proofs = below.tried() if below else None, enough.tried()
+            needed, source = Needed(below.n + 1 if below else 1, enough.n, *proofs, ()), "collection"
+        ends = [mine.get(one.n) if one else None for one in (needed.below, needed.enough)]
+        found.append(Bracket(epsilon, needed, source, ends[0], ends[1], bounds))
     return found
 
 
@@ -109,6 +116,10 @@ def formulas(matrix: Matrix, privacy: Privacy, accuracy: Accuracy) -> tuple[Lowe
     """The lower bounds of `dpjax plan` for the class and uniform examples."""
     concepts = Finite.of(np.array(matrix))
     return tuple(lower_bounds(Task(concepts, distributions.uniform(concepts.domain)), 1, privacy, accuracy))
+
+
+def _known_or(known: dict[int, Program], solve: Callable[[int], Tried | None]) -> Callable[[int], Tried | None]:
+    return lambda n: known[n].tried() if n in known else solve(n)
 
 
 def _private(goal: Goal, epsilon: float, level: float, until: float) -> Callable[[int], Tried | None]:

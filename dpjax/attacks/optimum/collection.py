@@ -141,8 +141,7 @@ class Collection:
             weights, databases = self.read(one.table)["table"], Databases(one.n, goal.cells)
             fine &= is_private(weights, databases, one.epsilon, 0.0)
             for target in goal.targets:
-                worst = worst_distribution(weights / TOTAL, goal, databases, tuple(map(int, target)), 1e-4)
-                fine &= worst.least >= one.lower - 1e-3
+                fine &= worst_distribution(weights / TOTAL, goal, databases, tuple(map(int, target))).least >= one.lower
         return fine
 
     def _save(self, **arrays: np.ndarray) -> str:

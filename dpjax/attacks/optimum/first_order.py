@@ -146,6 +146,7 @@ class FirstOrder:
         best: tuple[Any, Any] = (2.0, None), (-1.0, None)
         length, done = _FIRST, 0
         while True:
+            begin = time.monotonic()
             *ends, moves = _run(program, point, jnp.float32(self.balance), jnp.int32(length))
             done += length
             gaps = []
@@ -157,7 +158,10 @@ class FirstOrder:
             primal, dual = np.asarray(moves, float)[int(gaps[1] < gaps[0])]
             if primal > 1e-24 and dual > 1e-24:
                 self.balance = float(np.sqrt(self.balance * np.sqrt(dual / primal)))
+            seconds = (time.monotonic() - begin) / length
             length = min(int(length * _LONGER), _MOST)
+            if self.until is not None:
+                length = max(min(length, int((self.until - time.monotonic()) / seconds)), 1)
             (upper, duals), (lower, laws) = best
             decided = level is not None and (upper < level or lower > level + tolerance) and upper - lower < _ROUGH
             late = self.until is not None and time.monotonic() > self.until
