@@ -80,20 +80,21 @@ were better on some of three programs and worse on others.
 """
 
 
-def needed(matrix: Matrix, epsilon: float, store: Collection, start: int, seconds: float) -> Needed:
-    """The bracket of a class, from stored programs and new ones."""
+def needed(matrix: Matrix, epsilon: float, store: Collection, start: int, seconds: float, gap: float = GAP) -> Needed:
+    """The bracket of a class, from stored programs and new ones; those that decide nothing are solved to a smaller gap."""
     code, goal = code_of(matrix), goal_of(matrix, ALPHA)
     known = {one.key: one for one in store.programs()}
 
     def solve(n: int) -> Tried | None:
         key = code, n, epsilon, ALPHA, GOOD
-        if key not in known:
+        old = known.get(key)
+        if old is None or (old.lower < GOOD <= old.upper and old.upper - old.lower > gap):
             near = sorted(
                 (one for one in known.values() if one.concepts == code and one.distributions),
                 key=lambda one: (abs(one.n - n), one.epsilon != epsilon),
             )
             how: dict[str, Any] = {"distributions": near[0].distributions if near else ()}
-            how |= {"level": GOOD if near else None, "grid": GRID, "rounds": ROUNDS, "tolerance": GAP}
+            how |= {"level": GOOD if near else None, "grid": GRID, "rounds": ROUNDS, "tolerance": gap}
             try:
                 found = optimum(goal, n, Privacy(epsilon), method="first-order", seconds=seconds, **how)
             except InputError as error:
@@ -124,7 +125,7 @@ def without_privacy(matrix: Matrix, store: Collection) -> None:
     print(f"{code} without privacy: n* is {rows_needed(solve, GOOD, start=4)}", flush=True)
 
 
-def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: float) -> None:
+def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: float, gap: float = GAP) -> None:
     """All classes, the larger epsilons first; an epsilon of 0 stands for no privacy."""
     start = dict[Matrix, int]()
     for epsilon in epsilons:
@@ -132,7 +133,7 @@ def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: 
             if epsilon == 0:
                 without_privacy(matrix, store)
                 continue
-            found = needed(matrix, epsilon, store, start.get(matrix, 4), seconds)
+            found = needed(matrix, epsilon, store, start.get(matrix, 4), seconds, gap)
             start[matrix] = max(1, round(1.9 * (found.high or found.low)) - 1)
             print(f"{code_of(matrix)}, epsilon {epsilon:g}: n* is {found}", flush=True)
 
@@ -269,6 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--points", type=int, default=POINTS)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.0, *EPSILONS], help="0 stands for no privacy")
     parser.add_argument("--seconds", type=float, default=1800.0, help="of one program")
+    parser.add_argument("--gap", type=float, default=GAP, help="of the bounds of a program that decides nothing")
     parser.add_argument("--short", action="store_true", help="few measurements of speed")
     parser.add_argument("--out", type=Path, default=Path("docs/gallery"), help="folder of the page")
     given = parser.parse_args(arguments)
@@ -277,7 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.store is None:
         parser.error("give --store FOLDER")
     elif given.what == "compute":
-        compute(Collection(given.store), given.points, given.epsilons, given.seconds)
+        compute(Collection(given.store), given.points, given.epsilons, given.seconds, given.gap)
     else:
         collect(Collection(given.store), PACKAGED)
 
