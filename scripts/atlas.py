@@ -81,7 +81,7 @@ were better on some of three programs and worse on others.
 
 
 def needed(matrix: Matrix, epsilon: float, store: Collection, start: int, seconds: float, gap: float = GAP) -> Needed:
-    """The bracket of a class, from stored programs and new ones; those that decide nothing are solved to a smaller gap."""
+    """The bracket of a class, from stored programs and new ones; undecided ones are solved to a smaller gap."""
     code, goal = code_of(matrix), goal_of(matrix, ALPHA)
     known = {one.key: one for one in store.programs()}
 
