@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from optimum_checks import Checked
 from pages import about, figure_path, table, write_page
-from tiny_classes import Matrix, name_of, representative, rows_of, tiny_classes
 
 from dpjax.attacks import TableLearner
 from dpjax.attacks.optimum import Optimum, exact_success, goal_of, optimum
 from dpjax.attacks.optimum.best import constraints_of
+from dpjax.attacks.optimum.tiny import Matrix, name_of, representative, rows_of, tiny_classes
 from dpjax.audit import exact
 from dpjax.concepts import Finite, distributions
 from dpjax.concepts.listing import matrix_of
@@ -311,7 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> Checked:
     given.out.mkdir(parents=True, exist_ok=True)
     points, cap, rows = (2, 4, 1) if given.short else (3, 26, 4)
     budgets = [Privacy(1.0), Privacy(1.0, 0.01)] if given.short else BUDGETS
-    checked, classes = Checked(), tiny_classes(points)
+    checked, classes = Checked(), [*tiny_classes(points), representative(rows_of(families.thresholds(points + 1)))]
     solved, first = dict[Matrix, list[Solved]](), []
     for matrix in classes:
         solved[matrix] = [Solved(matrix, privacy, checked) for privacy in budgets]

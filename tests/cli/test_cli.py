@@ -332,7 +332,7 @@ def test_every_command_takes_imports_however_often_they_are_written(words, modul
         "new": ["class", "c"],
         "compare": ["a", "b"],
     }
-    needed |= {name: ["c"] for name in ("dimension", "optimum", "ask")}
+    needed |= {name: ["c"] for name in ("dimension", "optimum", "atlas", "ask")}
     for name in COMMANDS:
         assert parse([name, *needed.get(name, []), *words]).imports == modules
 

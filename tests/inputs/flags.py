@@ -25,6 +25,7 @@ COMPLETE = {
     "new": ("learner", "mine"),
     "attack": ("ERM", "--trials", "3"),
     "optimum": ("thresholds(2)", "--n", "1"),
+    "atlas": ("thresholds(2)",),
     "merge": ("{out}/merged", "{result}"),
     "report": ("{result}",),
     "compact": ("{result}",),

@@ -2,18 +2,19 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dpjax.attacks.optimum.cases import Case, Goal
 from dpjax.attacks.optimum.certificate import LARGEST_EPSILON, Certificate, chances
 from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.first_order import FirstOrder
 from dpjax.attacks.optimum.private_table import TOTAL, private_table
-from dpjax.attacks.optimum.program import Solution, orbits_of_cases, solve
+from dpjax.attacks.optimum.program import orbits_of_cases, solve
 from dpjax.attacks.optimum.symmetry import Symmetry, symmetries
 from dpjax.attacks.optimum.worst import worst_distribution
 from dpjax.audit.watch import Watch, unwatched
@@ -22,8 +23,10 @@ from dpjax.core.checks import InputError
 from dpjax.core.matrices import first_rows, zero_one_matrix
 from dpjax.core.types import Neighboring, Privacy
 
-MOST_CONSTRAINTS = 1 << 17
-"""Privacy constraints before symmetry: up to a minute."""
+Method = Literal["highs", "first-order"]
+"""HiGHS, or `first_order` for pure epsilon under REPLACE_ONE."""
+MOST_CONSTRAINTS: dict[Method, int] = {"highs": 1 << 17, "first-order": 1 << 25}
+"""Privacy constraints before symmetry: up to a minute by HiGHS, up to an hour by the first-order method."""
 _SCALE = 1 << 52
 _FLOWS = 1 << 9  # no multiplier is as large
 
@@ -76,6 +79,9 @@ def optimum(
     rounds: int = 0,
     tolerance: float = 1e-3,
     everywhere: bool = True,
+    method: Method = "highs",
+    level: float | None = None,
+    seconds: float | None = None,
     watch: Watch = unwatched,
 ) -> Optimum:
     """The best worst-case success of an (epsilon, delta)-private learner of ``n`` rows.
@@ -93,44 +99,67 @@ def optimum(
       rounds: how often the learner's worst distributions are added and the program is solved again, until value and
         everywhere differ by at most ``tolerance``.
       everywhere: whether to bound the learner's success over all distributions.
+      method: "highs" solves each program exactly but for rounding; "first-order" until the bounds over its cases differ
+        by less than ``tolerance``, for programs that are a hundred times as large, with delta = 0 under REPLACE_ONE.
+      level: a success that ends the search as soon as value is below it or everywhere at least it.
+      seconds: no round begins later, and the first-order method ends soon after; None for no limit.
       watch: receives the number of finished rounds and the most that there can be.
 
     Raises InputError for a program with too many constraints, with the largest n that fits.
     """
     begin = time.perf_counter()
-    databases = databases_of(goal, n, privacy, neighboring)
+    databases = databases_of(goal, n, privacy, neighboring, method)
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     checks.integer("rounds", rounds, 0)
     group = symmetries(goal)
     targets = [None] if goal.agnostic else [tuple(map(int, row)) for row in goal.targets]
     further = [goal.case(target, masses) for target in targets for masses in distributions]
     cases = _closed(goal, [*goal.on_grid(grid), *further], group)
+    solver = _solver(method, databases, goal, group, epsilon, delta, seconds)
+    least, new, rough = None, list[Case](), 1.0
     for left in range(rounds, -1, -1):
         watch(rounds - left, rounds + 1, "rounds")
-        solution = solve(databases, goal, cases, group, math.exp(epsilon), delta)
-        certificate = _certificate(goal, databases, epsilon, delta, cases, solution)
-        value = certificate.bound()
-        table = private_table(solution.learner, databases, epsilon, delta)
-        least, new = None, []
+        solution = solver(cases, max(tolerance / 2, rough / 8 if left else 0), level)
+        upper, table = solution.upper, private_table(solution.learner, databases, epsilon, delta)
         if everywhere or left:
             searches = [worst_distribution(table / TOTAL, goal, databases, target, tolerance / 4) for target in targets]
             least = max(0.0, min(search.least for search in searches))
             new = [
                 goal.case(target, search.masses)
                 for target, search in zip(targets, searches, strict=True)
-                if search.value < float(value) - tolerance / 2
+                if search.value < upper - tolerance / 2
             ]
         wider = _closed(goal, [*cases, *new], group)
-        if not left or len(wider) == len(cases):
+        decided = level is not None and (upper < level or (least or 0) >= level)
+        late = seconds is not None and time.perf_counter() - begin > seconds
+        known, close = len(wider) == len(cases), upper - solution.lower <= tolerance / 2
+        if not left or decided or late or (known and close):
             break
-        cases = wider
+        cases, rough = wider, 0.0 if known else upper - (least or 0.0)
+    certificate = _certificate(goal, databases, epsilon, delta, cases, solution)
+    value = certificate.bound()
     watch(rounds + 1, rounds + 1, "rounds")
     achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
     head = goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate
     return Optimum(*head, table, solution.variables, solution.constraints, len(group), time.perf_counter() - begin)
 
 
-def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring) -> Databases:
+def _solver(
+    method: Method,
+    databases: Databases,
+    goal: Goal,
+    group: list[Symmetry],
+    epsilon: float,
+    delta: float,
+    seconds: float | None,
+) -> Callable[[list[Case], float, float | None], Any]:
+    """A function of cases, the largest distance of the bounds and the level."""
+    if method == "first-order":
+        return FirstOrder(databases, goal, group, math.exp(epsilon), seconds=seconds).solve
+    return lambda cases, *_: solve(databases, goal, cases, group, math.exp(epsilon), delta)
+
+
+def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring, method: Method = "highs") -> Databases:
     """The databases of the program of `optimum`; InputError for arguments that it refuses. Nothing is solved."""
     checks.instance("goal", goal, Goal, "make it with goal_of(matrix, alpha)")
     checks.instance("privacy", privacy, Privacy, "write Privacy(epsilon, delta)")
@@ -141,7 +170,11 @@ def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring)
         )
     checks.integer("n", n, 1)
     databases = Databases(n, goal.cells, neighboring)
-    _require_fit(goal, databases, delta)
+    checks.choice("method", method, MOST_CONSTRAINTS)
+    if method == "first-order" and (delta or neighboring is not Neighboring.REPLACE_ONE):
+        given = f"delta = {delta:g} under {neighboring.value}"
+        raise InputError("method", "delta = 0 under replace-one for first-order", given, 'take method="highs"')
+    _require_fit(goal, databases, delta, MOST_CONSTRAINTS[method])
     return databases
 
 
@@ -165,8 +198,8 @@ def constraints_of(goal: Goal, databases: Databases, delta: float) -> int:
     return smaller * len(databases.moves) * h
 
 
-def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
-    most, count = MOST_CONSTRAINTS, constraints_of(goal, databases, delta)
+def _require_fit(goal: Goal, databases: Databases, delta: float, most: int) -> None:
+    count = constraints_of(goal, databases, delta)
     if count <= most:
         return
     rows = 0
@@ -186,7 +219,7 @@ def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
 
 
 def _certificate(
-    goal: Goal, databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Solution
+    goal: Goal, databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Any
 ) -> Certificate:
     """The solver's multipliers as whole numbers."""
     weights = [int(weight * _SCALE) for weight in solution.weights]

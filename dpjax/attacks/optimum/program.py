@@ -31,11 +31,13 @@ from dpjax.core.types import Neighboring
 class Solution:
     """The solver's answer in floating point, for all databases and not for their orbits only.
 
-    learner: ``float64[databases, h]``. weights: the multiplier of each case, ``float64[cases]``.
+    upper: the value of the program. learner: ``float64[databases, h]``. weights: the multiplier of each case,
+    ``float64[cases]``.
     pairs: ``int64[r, 3]``, database, neighbor, hypothesis. flows: ``float64[r]``, the multiplier of its constraint.
     variables, constraints: of the program that was solved. seconds: of the solver.
     """
 
+    upper: float
     learner: np.ndarray
     weights: np.ndarray
     pairs: np.ndarray
@@ -43,6 +45,11 @@ class Solution:
     variables: int
     constraints: int
     seconds: float
+
+    @property
+    def lower(self) -> float:
+        """The value, too: the program is solved but for rounding."""
+        return self.upper
 
 
 def solve(
@@ -80,7 +87,7 @@ def solve(
     weights = {case: dual / len(some) for some, dual in zip(alike, duals, strict=False) for case in some}
     pairs, flows = private.multipliers(duals[len(alike) :])
     seconds = time.perf_counter() - begin
-    head = solution.x[place], np.array([weights[case] for case in cases]), pairs
+    head = float(-solution.fun), solution.x[place], np.array([weights[case] for case in cases]), pairs
     return Solution(*head, flows, private.variables, matrix.shape[0] + len(laws), seconds)
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "new": tables.NewCommand,
     "dimension": privacy.DimensionCommand,
     "optimum": privacy.OptimumCommand,
+    "atlas": privacy.AtlasCommand,
     "attack": privacy.AttackCommand,
     "merge": results.MergeCommand,
     "report": results.ReportCommand,

@@ -178,8 +178,39 @@ class OptimumCommand(Command):
     """How often the found learner's worst distributions are added; 0 for those of the grid alone."""
     gap: Real = 0.001
     """Rounds end when the two bounds over all distributions differ by at most this."""
+    method: str = "highs"
+    """highs, or first-order for programs with delta = 0 under replace-one that are a hundred times as large."""
     learners: tuple[str, ...] = ("KLN",)
     """Learners to compare, with their arguments as for `dpjax curve`."""
+
+
+@dataclass
+class AtlasCommand(Command):
+    """Print what is known of a tiny class: dimensions, and how many rows its best private learner needs.
+
+    For a class on at most 4 points prints its dimensions with witnesses; the least number of rows n* with which some
+    learner, without privacy and with each epsilon (delta = 0), has error at most alpha with probability 1 - beta for
+    every target and distribution, or a bracket of it; what proves each end of the bracket; and lower bounds by name. A
+    class of the collection that comes with dpjax is looked up, another is computed for --seconds.
+
+    Example: dpjax atlas "thresholds(2)"
+    Example: dpjax atlas "points(3)" --epsilon 1 --seconds 120
+    Example: dpjax atlas my_class.csv --epsilon 2 --json
+    """
+
+    compiles: ClassVar[bool] = True
+    matrix: tyro.conf.Positional[str]
+    """The class, as for `dpjax dimension`."""
+    epsilon: tuple[Real, ...] = (0.5, 1.0, 2.0)
+    """Privacy parameters epsilon, at most 16."""
+    alpha: Real = 0.3
+    """Accuracy alpha, the largest error of a good hypothesis."""
+    beta: Real = 0.1
+    """Failure probability beta."""
+    seconds: Real = 60.0
+    """Time limit of all that is computed, about; also of each dimension."""
+    store: Path | None = None
+    """A folder of scripts/atlas.py: its programs are used too, and proofs of its programs are verified."""
 
 
 @dataclass

@@ -42,8 +42,9 @@ def run(command: OptimumCommand) -> Answer:
     known = Builder(command.imports, {"concepts": Finite.of(goal.table), "k": command.k}, {"neighboring": relation})
     others = {text: _built(known, text, command, goal.k) for text in command.learners}
     tolerance = checks.probability("gap", command.gap)
+    method: Any = command.method
     for n in command.n:
-        databases_of(goal, n, privacy, relation)  # a size that is refused ends the command before any is solved
+        databases_of(goal, n, privacy, relation, method)  # a size that is refused ends the command before any is solved
     rows: list[dict[str, Any]] = []
     errors: dict[int, BaseException] = {}
     for n in command.n:
@@ -57,6 +58,7 @@ def run(command: OptimumCommand) -> Answer:
                     grid=command.grid,
                     rounds=command.rounds,
                     tolerance=tolerance,
+                    method=method,
                     watch=_of_rows(n, estimate),
                 )
             rows.append(

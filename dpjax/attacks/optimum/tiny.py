@@ -1,4 +1,4 @@
-"""All classes of concepts on a few points, up to the symmetries of `dpjax optimum`, and their names."""
+"""All classes of concepts on a few points, up to the symmetries of the program, and their names."""
 
 from collections.abc import Sequence
 from itertools import combinations, permutations, product
@@ -10,13 +10,13 @@ Matrix = tuple[tuple[int, ...], ...]
 
 
 def tiny_classes(points: int) -> list[Matrix]:
-    """A representative of each class of at least two concepts on 1 to ``points`` points, and thresholds on one more."""
+    """A representative of each class of at least two concepts on 1 to ``points`` points: 25 classes for 3 points."""
     found = []
     for m in range(1, points + 1):
         every = list(product((0, 1), repeat=m))
         subsets = (some for size in range(2, len(every) + 1) for some in combinations(every, size))
         found += sorted({representative(some) for some in subsets}, key=lambda one: (len(one), one))
-    return [*found, representative(rows_of(families.thresholds(points + 1)))]
+    return found
 
 
 def representative(concepts: Sequence[tuple[int, ...]]) -> Matrix:
@@ -37,7 +37,12 @@ def name_of(matrix: Matrix) -> str:
         name for name, one in usual.items() if len(one) > 1 and representative(rows_of(one)) == representative(matrix)
     ]
     names += ["all functions"] * (len(matrix) == 2**m)
-    return " ".join("".join(map(str, row)) for row in matrix) + f" ({', '.join(names)})" * bool(names)
+    return code_of(matrix) + f" ({', '.join(names)})" * bool(names)
+
+
+def code_of(matrix: Matrix) -> str:
+    """The labels of each concept, "00 01 10"."""
+    return " ".join("".join(map(str, row)) for row in matrix)
 
 
 def rows_of(matrix: Any) -> Matrix:

@@ -1,0 +1,86 @@
+"""Bounds on the best success from any point of the first-order solver, in float64, and what they are made of.
+
+Proofs: docs/proofs/best-learner.md. Arrays are those of `stencil.Stencil`: laws ``float64[h, databases]``, flows
+``float64[kinds, h, families]``.
+"""
+
+import numpy as np
+
+from dpjax.attacks.optimum.stencil import Stencil
+
+
+def collected(stencil: Stencil, flows: np.ndarray) -> np.ndarray:
+    """``float64[h, databases]``: the sum of each database's entries over its families."""
+    flat, total = np.append(flows.ravel(), 0.0), np.zeros(stencil.collect.shape[1:])
+    for places in stencil.collect:
+        total += flat[places]
+    return total
+
+
+def balanced(flows: np.ndarray, factor: float) -> np.ndarray:
+    """Flows whose positive parts are made smaller until e^epsilon times their sum is at most that of the negative."""
+    owed, given = np.maximum(flows, 0).sum(axis=0), -np.minimum(flows, 0).sum(axis=0)
+    share = np.minimum(1, np.divide(given, factor * owed, out=np.ones_like(owed), where=owed > 0))
+    return np.where(flows > 0, share * flows, flows)
+
+
+def least_majorant(stencil: Stencil, laws: np.ndarray, factor: float) -> np.ndarray:
+    """The least function above ``laws`` that changes by at most e^epsilon between neighbors."""
+    while True:
+        families = (laws.ravel()[stencil.spread].max(axis=0) / factor).ravel()
+        flat, wider = np.append(families, 0.0), laws
+        for places in stencil.collect:
+            inside = places < stencil.spread.size
+            wider = np.maximum(wider, flat[np.where(inside, places % families.size, families.size)])
+        if np.max(wider - laws) <= 1e-15:
+            return wider
+        laws = wider
+
+
+def private_laws(stencil: Stencil, laws: np.ndarray, factor: float) -> np.ndarray:
+    """An exactly epsilon-private learner, close to ``laws`` if these hardly violate a constraint.
+
+    With L the least majorant of the laws, Z(S) its sum over hypotheses, r = 1 - Z / max Z, and
+    s = max r / (e^epsilon - 1), it is (1 - t) L / max Z + ((1 - t) r + t) / H with t = s / (1 + s).
+    """
+    laws = np.maximum(laws, 0)
+    majorant = least_majorant(stencil, laws / laws.sum(axis=0), factor)
+    sums = majorant.sum(axis=0)
+    rest = 1 - sums / sums.max()
+    part = rest.max() / (factor - 1)
+    part /= 1 + part
+    return (1 - part) * majorant / sums.max() + ((1 - part) * rest + part) / len(laws)
+
+
+def pair_flows(stencil: Stencil, flows: np.ndarray, lost: float) -> tuple[np.ndarray, np.ndarray]:
+    """Balanced flows as those of pairs of neighbors, for all families: (``int64[r, 3]``, ``float64[r]``).
+
+    A database's positive entry is divided among the negative ones of its family, in the order of kinds: at most
+    kinds - 1 pairs a family. The smallest flows are left out, as many as have the sum ``lost``: the bound does not
+    increase by more.
+    """
+    databases, group = stencil.databases, stencil.group
+    places, orbits = databases.families, stencil.of_families
+    cells = np.array([symmetry.cells for symmetry in group])
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for start in range(0, len(places), _CHUNK):
+        some = np.arange(start, min(start + _CHUNK, len(places)))
+        by = orbits.by[some]
+        kinds = cells[by].T[:, None, :]
+        whole = flows[kinds, stencil.moved[by].T[None], orbits.of[some]]  # [kinds, h, families]
+        owed, given = np.maximum(whole, 0), -np.minimum(whole, 0)
+        sums = given.sum(axis=0)
+        given = np.divide(given, sums, out=np.zeros_like(given), where=sums > 0) * owed.sum(axis=0)
+        upto, until = np.cumsum(owed, axis=0), np.cumsum(given, axis=0)
+        parts = np.minimum(upto[:, None], until[None])
+        parts -= np.maximum((upto - owed)[:, None], (until - given)[None])
+        source, neighbor, hypothesis, family = np.nonzero(parts > 0)
+        pairs = np.column_stack([places[some[family], source], places[some[family], neighbor], hypothesis])
+        found.append((pairs, parts[source, neighbor, hypothesis, family]))
+    pairs, flow = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(flow)
+    kept = np.sort(order[np.searchsorted(np.cumsum(flow[order]), lost) :])
+    return pairs[kept], flow[kept]
+
+
+_CHUNK = 1 << 13  # families

@@ -1,0 +1,177 @@
+"""Solved programs with their proofs, in plain files that a later run continues.
+
+``programs.jsonl`` has a line for each solved program, appended when it is solved; a line that was cut off is ignored.
+``proofs/`` has the certificate of each program below its level and the table of each learner at least at it, as
+compressed arrays of whole numbers, under their digests.
+"""
+
+import hashlib
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpjax.attacks.optimum.best import Optimum, goal_of
+from dpjax.attacks.optimum.cases import Goal, exactly
+from dpjax.attacks.optimum.certificate import Certificate
+from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.private_table import TOTAL, is_private
+from dpjax.attacks.optimum.rows import Tried
+from dpjax.attacks.optimum.worst import worst_distribution
+from dpjax.core.checks import InputError
+from dpjax.core.files import replace_file
+from dpjax.core.types import Neighboring
+
+GRID = 4
+"""Programs begin with the distributions on multiples of 1/4."""
+_POSITIVE = 1e-6  # of the weights
+
+
+@dataclass(frozen=True)
+class Program:
+    """Bounds of one program: pure privacy, replace-one, improper learners of one concept.
+
+    concepts: as `tiny.code_of` writes them. n, epsilon, alpha: of the program; epsilon is None without privacy. level:
+    a success.
+    upper, lower: bounds on the best success; rounded up and down. certificate: the digest of what proves an upper bound
+    below the level, else "". table: of a learner that has the lower bound, if that is at least the level.
+    distributions: with a positive weight, beyond the grid. seconds: of the solver.
+    """
+
+    concepts: str
+    n: int
+    epsilon: float | None
+    alpha: float
+    level: float
+    upper: float
+    lower: float
+    certificate: str = ""
+    table: str = ""
+    distributions: list[list[int]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What it is about."""
+        return self.concepts, self.n, self.epsilon, self.alpha, self.level
+
+    def tried(self) -> Tried:
+        """Its bounds."""
+        return Tried(self.n, self.lower, self.upper)
+
+    def line(self) -> str:
+        """One line of a file."""
+        return json.dumps(asdict(self)) + "\n"
+
+
+def read_programs(text: str) -> Iterator[Program]:
+    """The programs of a file, in its order; a line that was cut off is ignored."""
+    for line in text.splitlines():
+        try:
+            yield Program(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+
+
+def packaged() -> list[Program]:
+    """The collection that comes with dpjax: of each class and budget the two programs that prove its bracket."""
+    return list(read_programs(resources.files("dpjax.attacks.optimum").joinpath("atlas.jsonl").read_text()))
+
+
+def bracket(programs: Iterable[Program]) -> tuple[Program | None, Program | None]:
+    """(The largest program below its level, the smallest at least at it), of one class and budget."""
+    below, enough = None, None
+    for one in programs:
+        if one.upper < one.level and (below is None or one.n > below.n):
+            below = one
+        if one.lower >= one.level and (enough is None or one.n < enough.n):
+            enough = one
+    return below, enough
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The programs in a folder."""
+
+    folder: Path
+
+    def programs(self) -> Iterator[Program]:
+        """All that are stored, in the order in which they were solved."""
+        path = self.folder / "programs.jsonl"
+        return read_programs(path.read_text()) if path.exists() else iter(())
+
+    def add(self, concepts: str, level: float, found: Optimum) -> Program:
+        """Stores a solution, its certificate or table first."""
+        lower = math.floor((found.everywhere or 0.0) * 1e6) / 1e6
+        upper = min(1.0, math.ceil(found.value * 10**6) / 1e6)
+        masses = {
+            case.elements
+            for case, weight in zip(found.cases, found.certificate.weights, strict=True)
+            if weight > _POSITIVE * sum(found.certificate.weights) and sum(case.elements) > GRID
+        }
+        goal, n = found.goal, found.databases.rows
+        certificate = self._save(**arrays_of(found.certificate)) if found.value < level else ""
+        table = self._save(table=found.table) if lower >= level else ""
+        budget = float(found.privacy.epsilon)
+        head = concepts, n, budget, goal.alpha, level, upper, lower, certificate, table
+        one = Program(*head, [list(mass) for mass in sorted(masses)], round(found.seconds, 1))
+        self.append(one)
+        return one
+
+    def append(self, one: Program) -> None:
+        """Stores the bounds of a program without a proof."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "programs.jsonl").open("a") as file:
+            file.write(one.line())
+
+    def verify(self, one: Program) -> bool:
+        """Whether the stored proofs prove the bounds: in whole numbers, but for the lower one, by subdivision."""
+        if one.epsilon is None:
+            return not one.certificate and not one.table
+        goal, fine = goal_of([[int(label) for label in row] for row in one.concepts.split()], one.alpha), True
+        if one.certificate:
+            fine &= certificate_of(self.read(one.certificate), goal, one).bound() <= exactly(one.upper)
+        if one.table:
+            weights, databases = self.read(one.table)["table"], Databases(one.n, goal.cells)
+            fine &= is_private(weights, databases, one.epsilon, 0.0)
+            for target in goal.targets:
+                fine &= worst_distribution(weights / TOTAL, goal, databases, tuple(map(int, target))).least >= one.lower
+        return fine
+
+    def _save(self, **arrays: np.ndarray) -> str:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+        replace_file(self.folder / "proofs" / f"{digest}.npz", buffer.getvalue())
+        return digest
+
+    def read(self, digest: str) -> dict[str, np.ndarray]:
+        """The arrays of a proof. InputError if there is no file, or one of another digest."""
+        path = self.folder / "proofs" / f"{digest}.npz"
+        data = path.read_bytes() if path.exists() else b""
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise InputError("store", f"the proof {path.name}", "another" if data else "none", "solve it again")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return dict(arrays)
+
+
+def arrays_of(certificate: Certificate) -> dict[str, np.ndarray]:
+    """A certificate without its databases, which are all of n rows."""
+    cases = json.dumps([[case.target, case.elements] for case in certificate.cases])
+    pairs = certificate.pairs.astype(np.int32)
+    weights, scale = np.array(certificate.weights, np.int64), np.array(certificate.scale)
+    return {"cases": np.array(cases), "weights": weights, "pairs": pairs, "flows": certificate.flows, "scale": scale}
+
+
+def certificate_of(arrays: dict[str, np.ndarray], goal: Goal, one: Program) -> Certificate:
+    """The certificate about a program that was saved by `arrays_of`."""
+    cases = tuple(goal.case(tuple(target), elements) for target, elements in json.loads(str(arrays["cases"])))
+    weights, counts = tuple(arrays["weights"].tolist()), Databases(one.n, goal.cells).counts
+    head = goal, one.n, Neighboring.REPLACE_ONE, float(one.epsilon or 0), 0.0, cases, weights, counts
+    return Certificate(*head, arrays["pairs"], arrays["flows"], int(arrays["scale"]))

@@ -1,0 +1,109 @@
+"""`dpjax atlas`: a tiny class's row of the atlas."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpjax.advice.atlas import Bracket, rows_of_class, tiny_class
+from dpjax.attacks.optimum.collection import Collection, packaged
+from dpjax.attacks.optimum.tiny import name_of
+from dpjax.cli.arguments.privacy import AtlasCommand
+from dpjax.cli.named import builder_of, class_of
+from dpjax.cli.output import Answer, console
+from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.listing import matrix_of
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.screen import Table
+from dpjax.core.types import Accuracy
+from dpjax.dimensions.summary import summary
+
+
+def run(command: AtlasCommand) -> Answer:
+    """Dimensions, brackets with what proves each end, and lower bounds by name."""
+    builder_of(command)
+    if not command.epsilon:
+        raise InputError("epsilon", "at least one epsilon", "none", "give some, for example --epsilon 1 2")
+    epsilons = [checks.epsilon(epsilon) for epsilon in command.epsilon]
+    made = class_of(command.matrix, command.imports)
+    matrix = tiny_class(np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made))
+    accuracy = Accuracy(command.alpha, command.beta)
+    programs = [*packaged(), *_stored(command.store)]
+    brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, programs)
+    dimensions = list(summary(np.array(matrix), command.seconds))
+    answer = {
+        "class": name_of(matrix),
+        "concepts": len(matrix),
+        "points": len(matrix[0]),
+        "dimensions": [
+            {"name": one.name, "lower": str(one.lower), "upper": str(one.upper), "witness": str(one.witness)}
+            for one in dimensions
+        ],
+        "rows": [_record(one, command.store) for one in brackets],
+    }
+    return answer, lambda: _show(command, answer)
+
+
+def _stored(store: Path | None) -> list[Any]:
+    if store is None:
+        return []
+    if not store.is_dir():
+        raise InputError("store", "a folder of solved programs", str(store), "make it with scripts/atlas.py")
+    return list(Collection(store).programs())
+
+
+def _record(one: Bracket, store: Path | None) -> dict[str, Any]:
+    best = max(one.bounds, key=lambda bound: bound.n, default=None)
+    below, enough = one.needed.below, one.needed.enough
+    proofs = [program for program in (one.below, one.enough) if program and (program.certificate or program.table)]
+    checked = None if store is None or not proofs else all(Collection(store).verify(program) for program in proofs)
+    return {
+        "epsilon": one.epsilon,
+        "n": str(one),
+        "low": one.low,
+        "high": one.needed.high,
+        "source": one.source,
+        "no_learner": below and {"n": below.n, "success_at_most": below.upper},
+        "certificate": one.below.certificate if one.below else "",
+        "learner": enough and {"n": enough.n, "success_at_least": enough.lower},
+        "table": one.enough.table if one.enough else "",
+        "proofs_verified": checked,
+        "largest_lower_bound": best and best.n,
+        "lower_bounds": {bound.name: bound.n for bound in one.bounds},
+    }
+
+
+def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"{answer['class']}: {answer['concepts']} concepts on {answer['points']} points, up to its symmetries")
+    for one in answer["dimensions"]:
+        value = one["lower"] if one["lower"] == one["upper"] else f"{one['lower']} to {one['upper']}"
+        out.print(f"{one['name']:37} {value:8} {one['witness']}")
+    level = 1 - command.beta
+    out.print(f"rows n* of the best learner for error {command.alpha:g} with probability {level:g}, delta = 0:")
+    table = Table("epsilon", "n*", "no learner", "learner found", "by formulas", "from")
+    for row in answer["rows"]:
+        below, enough = row["no_learner"], row["learner"]
+        table.add_row(
+            "no privacy" if row["epsilon"] is None else f"{row['epsilon']:g}",
+            row["n"],
+            f"n = {below['n']}: at most {np.ceil(below['success_at_most'] * 1e4) / 1e4:.4f}" if below else "",
+            f"n = {enough['n']}: at least {np.floor(enough['success_at_least'] * 1e4) / 1e4:.4f}" if enough else "",
+            "" if row["largest_lower_bound"] is None else str(row["largest_lower_bound"]),
+            row["source"] + _proofs(row),
+        )
+    out.print(table)
+    for row in answer["rows"]:
+        if row["high"] is None:
+            which = "without privacy" if row["epsilon"] is None else f"for epsilon = {row['epsilon']:g}"
+            out.print(f"no learner was found {which} within {command.seconds:g} seconds: give more --seconds")
+    for row in answer["rows"]:
+        if names := [f"{n} ({name})" for name, n in row["lower_bounds"].items()]:
+            out.print(f"lower bounds at epsilon = {row['epsilon']:g}: {'; '.join(names)}")
+
+
+def _proofs(row: dict[str, Any]) -> str:
+    names = [f"{kind} {row[kind][:12]}" for kind in ("certificate", "table") if row[kind]]
+    verified = {None: "", True: ", verified", False: ", NOT VERIFIED"}[row["proofs_verified"]]
+    return f" ({', '.join(names)}{verified})" if names else ""

@@ -1,0 +1,57 @@
+"""Time and memory of the two solvers of the best private learner, each program in a process of its own.
+
+Run: python scripts/atlas_speed.py METHOD N prints one measurement as JSON; METHOD none only imports.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from dpjax.attacks.optimum import goal_of, optimum
+from dpjax.core.types import Privacy
+from dpjax.dimensions import families
+
+SIZES: dict[Any, tuple[int, ...]] = {"highs": (4, 6, 8), "first-order": (4, 6, 8, 10, 12, 14, 16, 18, 20)}
+EVERYWHERE = "first-order, all distributions"
+_TOLERANCE = 2e-3
+
+
+def measured(method: Any, n: int) -> list[Any]:
+    """One row of the table, from a process of its own, without its memory before the program."""
+    base, one = (_process(*words) for words in (("none", 0), (method, n)))
+    return [
+        n,
+        one["databases"],
+        method,
+        one["upper"],
+        one["lower"],
+        one["seconds"],
+        round(one["memory"] - base["memory"]),
+    ]
+
+
+def _process(method: str, n: int) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, __file__, method, str(n)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def one(method: Any, n: int) -> dict[str, Any]:
+    """Bounds, seconds and the largest memory of this process in MiB."""
+    answer: dict[str, Any] = {}
+    if method != "none":
+        goal, begin, whole = goal_of(families.thresholds(3), 0.3), time.perf_counter(), method == EVERYWHERE
+        how: dict[str, Any] = {"rounds": 20} if whole else {"everywhere": False}
+        way: Any = "first-order" if whole else method
+        found = optimum(goal, n, Privacy(1.0), tolerance=_TOLERANCE, method=way, **how)
+        lower = found.everywhere if whole else float(found.achieved)
+        answer = {"databases": found.databases.size, "upper": f"{float(found.value):.5f}", "lower": f"{lower:.5f}"}
+        answer["seconds"] = f"{time.perf_counter() - begin:.1f}"
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return answer | {"memory": int(peak.split()[1]) / 1024}
+
+
+if __name__ == "__main__":
+    print(json.dumps(one(sys.argv[1], int(sys.argv[2]))))

@@ -1,0 +1,84 @@
+"""`dpjax atlas`: rows of the collection, computed ones, and clear refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpjax import cli
+from dpjax.attacks.optimum.collection import Collection, packaged
+
+
+def answer(capsys, *words):
+    assert cli.main(["atlas", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_class_of_the_collection(capsys):
+    found = answer(capsys, "thresholds(2)", "--epsilon", "1", "2")
+    assert found["class"] == "00 01 10 (thresholds)"
+    assert [(row["epsilon"], row["n"], row["source"]) for row in found["rows"]] == [
+        (None, "5", "collection"),
+        (1.0, "13", "collection"),
+        (2.0, "7", "collection"),
+    ]
+    for row in found["rows"][1:]:
+        assert len(row["certificate"]) == len(row["table"]) == 64 and row["largest_lower_bound"] <= row["high"]
+        assert row["no_learner"]["success_at_most"] < 0.9 <= row["learner"]["success_at_least"]
+    assert {one["name"]: one["lower"] for one in found["dimensions"]}["VC dimension"] == "1"
+
+
+def test_a_renamed_class_is_the_same(capsys, tmp_path):
+    np.savetxt(tmp_path / "class.csv", [[1, 1], [0, 1], [0, 1], [1, 0]], fmt="%d", delimiter=",")  # one row twice
+    found = answer(capsys, str(tmp_path / "class.csv"), "--epsilon", "2")
+    assert found["class"] == "00 01 10 (thresholds)" and found["rows"][1]["n"] == "7"
+
+
+def test_another_success_is_computed(capsys):
+    found = answer(capsys, "thresholds(1)", "--epsilon", "1", "--beta", "0.2")
+    row = found["rows"][1]
+    assert (row["n"], row["source"], row["certificate"]) == ("2", "computed", "")
+
+
+def test_the_printed_row(capsys):
+    assert cli.main(["atlas", "thresholds(2)", "--epsilon", "1"]) == 0
+    printed = capsys.readouterr().out
+    for words in ("Littlestone dimension", "no privacy", "13", "n = 12: at most 0.8", "lower bounds at epsilon = 1: "):
+        assert words in printed
+
+
+def test_too_few_seconds_give_what_is_proved(capsys):
+    assert cli.main(["atlas", "points(3)", "--epsilon", "0.3", "--beta", "0.05", "--seconds", "1e-6"]) == 0
+    printed = capsys.readouterr().out
+    assert "at least" in printed and "no learner was found for epsilon = 0.3 within 1e-06 seconds" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ones.csv",), "class: expected at least two different concepts, got 2 rows, all equal"),
+        (("one.csv",), "got one concept"),
+        (("Thresholds(64)",), "expected at most 4 points"),
+        (("thresholds(5)",), "5 points: 32 hypotheses"),
+        (("thresholds(2)", "--epsilon", "0"), "epsilon"),
+        (("thresholds(2)", "--epsilon", "17"), "epsilon: expected at most 16"),
+        (("thresholds(2)", "--seconds", "0"), "seconds: expected a number > 0"),
+        (("thresholds(2)", "--alpha", "1.5"), "alpha"),
+        (("thresholds(2)", "--store", "nowhere"), "store: expected a folder of solved programs"),
+    ],
+)
+def test_refusals(capsys, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ones.csv").write_text("0,1\n0,1\n")
+    (tmp_path / "one.csv").write_text("0,1\n")
+    assert cli.main(["atlas", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_store_is_used_and_verified(capsys, tmp_path):
+    store = Collection(tmp_path)
+    for one in packaged():
+        if one.concepts == "00 11" and one.epsilon == 1.0:
+            store.append(one)
+    assert cli.main(["atlas", "points(2)", "--epsilon", "1", "--store", str(tmp_path)]) == 2
+    assert "the proof" in capsys.readouterr().err
