@@ -9,10 +9,9 @@ import pytest
 
 from dpjax.core import bit_strings as B
 from dpjax.sanitizers import Sanitized, error
-from dpjax.sanitizers.hierarchy import consistent
 from dpjax.sanitizers.thresholds import boundaries
 
-sanitized, consistent_weights = jax.jit(Sanitized.of), jax.jit(consistent)
+sanitized = jax.jit(Sanitized.of)
 cuts = jax.jit(boundaries, static_argnums=1)
 
 
@@ -61,15 +60,3 @@ def test_boundaries_cut_evenly(parts):
         sizes = np.diff(ends)
         assert ends.tolist() == [i * n // parts for i in range(parts + 1)]
         assert ends[0] == 0 and ends[-1] == n and sizes.min() >= 0 and sizes.max() - sizes.min() <= 1
-
-
-def test_consistent_weights_are_no_farther_than_the_bridge():
-    generator = np.random.default_rng(3)
-    for _ in range(50):
-        counts = generator.integers(0, 30, 7) * generator.integers(0, 2, 7)
-        noisy = counts + np.rint(generator.laplace(0, 10, 7)).astype(int)
-        weights = np.asarray(consistent_weights(noisy.astype(np.int32), np.int32(counts.sum())))
-        assert weights.min() >= 0 and weights.sum() == counts.sum()
-        noise = np.cumsum(noisy - counts)
-        bridge = noise - np.arange(1, 8) / 7 * noise[-1]
-        assert np.max(np.abs(np.cumsum(weights) - np.cumsum(counts))) <= np.max(np.abs(bridge)) + 1
