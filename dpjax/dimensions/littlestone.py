@@ -25,7 +25,7 @@ def littlestone_dimension(matrix, seconds: float | None = None) -> Dimension:
     usual classes. InputError for labels below 0, equal rows or none.
 
     Reference: Littlestone 1988; Daniely, Sabato, Ben-David, Shalev-Shwartz 2011; Bun, Gaboardi, Sivakumar 2021,
-    Definition 2.13 and Lemma 4.5; Yan 2025, Definition 8.
+    Definition 2.13 and Lemma 4.5; Yan 2025, Definition 8 and Lemma 2 (labels xor a function have the same).
     """
     clock = Clock(seconds)
     table = class_matrix(matrix)

@@ -17,7 +17,7 @@ def threshold_dimension(matrix, seconds: float | None = None) -> Dimension:
     witness is a `Chain`. Time is exponential at worst; 64 rows and points take seconds at most. InputError for other
     labels than 0 and 1, equal rows or none.
 
-    Reference: Yan 2025, Definition 6 and Theorem 4; Shelah 1990 relates it to the Littlestone dimension.
+    Reference: Yan 2025, Definition 6, Theorem 4 and Corollary 1; Shelah 1990 relates it to the Littlestone dimension.
     """
     clock = Clock(seconds)
     table = binary_matrix(matrix)

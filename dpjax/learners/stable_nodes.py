@@ -31,8 +31,8 @@ class StableNodes(StableCells):
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: one histogram, post-processed.
     Utility: `theory.points.stable_points` at alpha / height, realizable, for every k.
-    Reference: the histogram is that of Bun, Nissim, Stemmer 2016, Proposition 2.20; the learner is our own. Proof:
-      docs/proofs/one-tree.md.
+    Reference: the histogram is that of Bun, Nissim, Stemmer 2016, Proposition 2.20, processed as Yan 2025, Theorem 5,
+      allows; the learner is our own. Proof: docs/proofs/one-tree.md.
     """
 
     concepts: Any

@@ -114,7 +114,8 @@ def descent(
       children: the most children of an improper node.
 
     InputError if no N is enough: (3/2) share must be below alpha.
-    Reference: our own (docs/proofs/proper-descent.md); compare Yan 2025, Claims 2 to 6 and Theorem 13.
+    Reference: our own (docs/proofs/proper-descent.md); compare Yan 2025, Claims 1 to 6 and Theorem 13: Claim 1 is not
+      needed, as the mass below the improper learner's node is small, whatever the rows.
     """
     from scipy.special import betainc, gammainccinv  # a slow import, deferred
 

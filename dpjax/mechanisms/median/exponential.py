@@ -135,6 +135,9 @@ def rank_quality(x: Array, mask: Array, z: Array, margins: Margins = (1, 1)) -> 
 
     margins: (low, high). A score of 1 or more means that at least ``low`` rows are at or below z and ``high`` at or
     above it; with (1, 1), that z is an interior point. Sensitivity 1 under both relations; nondecreasing in added rows.
+    A median has half of the rows on either side, so some score is at least that.
+
+    Reference: Yan 2025, Fact 1.
     """
     low, high = _spare(margins)
     below, above = B.less_equal(x, z[..., None, :]), B.less_equal(z[..., None, :], x)
