@@ -84,13 +84,13 @@ log |X| (S-maj) rows; alpha n has to exceed that and the noise of sums of the co
 of counts and L^1.5 / epsilon with as many tiers as are best (`theory.hierarchy.fanouts`,
 [proof](../proofs/hierarchy.md#tiers)): so the power is 1 in the end, up to logarithms, which still make {least} to
 {most} of it here. The bound of Proposition 2.21, log(1 / alpha)^2.5 / alpha, has {printed} between the last two values
-of alpha. With one tier, as each plan has that needs fewer rows so, the power would be 1.5 in the end. Blocks (S-basic)
+of alpha. With one tier, which plans have where it needs fewer rows, the power would be 1.5 in the end. Blocks (S-basic)
 pay for 1 / alpha medians, whose budgets add up: 1.5 and more. S-rec asks for {recprefix} times the rows of S-maj in
 all settings of the first table.
 
-Measured at {bits} bits, on the two families that are hardest for these sanitizers (tempting medians, nested): (n_low,
-n_high], where success is below and at least .9 with exact intervals of confidence .95 each, and the power between the
-two values of alpha, from all pairs of ends:
+Measured at {bits} bits, on two hard families (tempting medians, nested): (n_low, n_high], where success is below and at
+least .9 with exact intervals of confidence .95 each, and the power between the two values of alpha, from all pairs of
+ends:
 
 {measured}
 
