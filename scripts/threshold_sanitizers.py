@@ -79,9 +79,9 @@ its interior points, the medians of Bun, Nissim, Stemmer 2016, Proposition 2.21:
 
 """
 TAIL = """
-For L levels, about log2(1 / alpha), the excess of a part is about (L / epsilon) log |X| (S-hier) or (L / epsilon) log
-log |X| (S-maj) rows; alpha n has to exceed that and the noise of sums of the counts, sqrt(2^L) / epsilon with one tier
-of counts and L^1.5 / epsilon with as many tiers as are best (`theory.hierarchy.fanouts`,
+For L levels, about log2(1 / alpha), the excess of a part is about (L + log |X|) / epsilon (S-hier) or (L + log log |X|
++ log(1 / delta)) / epsilon (S-maj) rows; alpha n has to exceed that and the noise of sums of the counts, sqrt(2^L) /
+epsilon with one tier of counts and L^1.5 / epsilon with about L / 4 tiers, up to 3 here (`theory.hierarchy.fanouts`,
 [proof](../proofs/hierarchy.md#tiers)): so the power is 1 in the end, up to logarithms, which still make {least} to
 {most} of it here. The bound of Proposition 2.21, log(1 / alpha)^2.5 / alpha, has {printed} between the last two values
 of alpha. With one tier, which plans have where it needs fewer rows, the power would be 1.5 in the end. Blocks (S-basic)
@@ -100,7 +100,7 @@ the hierarchy by majority: from 256 to 1024 bits its rows grow by {majority}, th
 many. Slices of random length (S-RSC) have large constants in their theorem and are never the best here. Recursive and
 joint quantiles need a bound on equal rows, or additional bits that distinguish them, which the hierarchy avoids by
 counting a median's value as a leaf. The bound for joint quantiles, by a union over all tuples, is far from their
-performance: at 32 bits and alpha = 0.1 they need the fewest rows of all.
+performance: at 32 bits and alpha = 0.1 about as few rows are enough for them as for S-hier.
 """
 
 

@@ -203,7 +203,7 @@ def _below(width: int) -> Array:
 def _digits(x: Array) -> Array:
     """Pairs of limbs, ``uint64[ceil(W / 2), capacity]``, most significant first."""
     padded = jnp.concatenate([jnp.zeros((x.shape[0], x.shape[1] % 2), jnp.uint32), x], axis=1)
-    return wide.join(padded.reshape(x.shape[0], -1, 2)).T
+    return wide.join(padded.reshape(x.shape[0], padded.shape[1] // 2, 2)).T
 
 
 def _in_order(digits: Array) -> Array:

@@ -239,7 +239,7 @@ class Hierarchy(ThreeWay):
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows.
       counts: the fraction of epsilon for the counts, in (0, 1), by default the one that needs the fewest rows.
-      tiers: of counts, in [1, 4], by default the number that needs the fewest rows.
+      tiers: of counts, in [1, 4], by default the one of 1 to 3 that needs the fewest rows at epsilon 1.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     An excess of a part is halved by each of its splits; so a level has sqrt(2) times the epsilon of the level before.

@@ -81,8 +81,9 @@ class WindowHierarchy(ThreeWay):
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows.
       counts: the fraction of epsilon for the counts, in (0, 1), by default `COUNTS`.
-      tiers: of counts, in [1, 4], by default the number that needs the fewest rows.
-      median: for interior points, one of `mechanisms.median.RACED`; "majority" needs the fewest rows wherever tried.
+      tiers: of counts, in [1, 4], by default the one of 1 to 3 that needs the fewest rows at epsilon 1.
+      median: for interior points, one of `mechanisms.median.RACED`. On small domains "exponential" needs fewer rows
+        than "majority", and `Hierarchy` still fewer; of the others "majority" needs the fewest, wherever tried.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n. A row that is added to a part, or removed,
@@ -104,7 +105,7 @@ class WindowHierarchy(ThreeWay):
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> WindowHierarchyPlan:
         """Equal parts of delta and of beta; epsilons with the fewest rows if those are proportional to 1 / epsilon."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
-        checks.delta(delta, positive_for="medians by majority")
+        checks.delta(delta, positive_for="medians of windows")
         splits = tuple(WindowPlan(each.plan(), whole(each.interior)) for each in self._designed(privacy, accuracy))
         most = max(int(split.window) for split in splits)
         tiers = self._structure(delta, alpha, beta)[1]

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpjax.core import checks
 from dpjax.core.host import host_functions
 from dpjax.theory.search import smallest
 from dpjax.theory.splits import excess
@@ -91,7 +92,11 @@ def windows(windows: Sequence[float], scale: float, alpha: float, beta: float, t
 def fanouts(levels: int, tiers: int) -> tuple[int, ...]:
     """Into how many parts each of the ``tiers`` divides those of the tier before, so that the last one has all of the
     2^(levels + 1) - 1 leaves: these themselves for one tier, powers of two for more, and then one empty leaf behind.
+
+    levels: in [1, 62]. tiers: in [1, levels + 1].
     """
+    checks.integer("levels", levels, 1, 62)
+    checks.integer("tiers", tiers, 1, levels + 1)
     if tiers == 1:
         return (2 ** (levels + 1) - 1,)
     return tuple(2 ** ((levels + 1 + tier) // tiers) for tier in range(tiers))

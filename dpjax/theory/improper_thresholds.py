@@ -6,6 +6,7 @@ All (epsilon, delta)-private learners under REPLACE_ONE: docs/proofs/interior-po
 from math import ceil, inf, log, log2
 
 from dpjax.core import checks
+from dpjax.core.host import host_functions
 
 _LARGE = 1000.0  # an exponent beyond which a power of 2 is written as one
 
@@ -19,26 +20,27 @@ def log_star(value: float) -> int:
 
 
 def least_log_star(records: int, epsilon: float, delta: float, alpha: float, beta: float) -> float:
-    """log* of a domain size from which on no private learner has error at most ``alpha`` with probability 1 - ``beta``
-    from so few ``records``, for all distributions and thresholds; inf if the proof has none.
+    """The log* of a domain's size from which on no private learner has error at most ``alpha`` with probability
+    1 - ``beta`` from so few ``records``, for all distributions and thresholds; inf if the proof has none.
 
     It is the number of records and a few more, so records grow like log* |X|, with the constant 1.
 
     Args:
-      records: n, in [1, 10**4]. alpha, beta: in (0, 1), together below 1/2, else inf.
+      records: n, in [1, 10**4]. epsilon: inf beyond 10**12. delta: inf above about (1 - 2 (alpha + beta))^2 / n^2.
+      alpha, beta: in (0, 1), together below 1/2, else inf.
 
     Reference: Alon, Livni, Malliaris, Moran 2019, Theorem 1 (a homogeneous set by Ramsey's theorem); the drop, the test
       and all constants are our own.
     """
-    n = checks.integer("records", records, 1, 10**4)
-    checks.epsilon(epsilon)
-    checks.delta(delta)
+    n, epsilon, delta = checks.integer("records", records, 1, 10**4), checks.epsilon(epsilon), checks.delta(delta)
+    if epsilon > 1e12:
+        return inf
     better = 1 - 2 * (checks.probability("alpha", alpha) + checks.probability("beta", beta))
     if better <= 0:
         return inf
     width = better / (16 * n)  # half of a color's cell
     drop = better / n * (2 - 1 / (2 * n) - 1 / 8)
-    bits = log2(n * (n + 1) / width) + 1  # so that rows hardly ever coincide
+    bits = ceil(log2(n * (n + 1) / width)) + 1.0  # so that rows hardly ever coincide
     while True:
         runs = ceil(2 * log(2 * bits) / drop**2)
         if runs * delta >= 0.25:
@@ -46,7 +48,7 @@ def least_log_star(records: int, epsilon: float, delta: float, alpha: float, bet
         needed = (runs * epsilon - log(0.5 - runs * delta)) / log(2)
         if needed < bits:
             break
-        bits = ceil(needed) + 1.0
+        bits = ceil(needed * (1 + 1e-12)) + 1.0
     power, exponent = 0, (n + 1) ** 2 * log2(ceil(1 / (2 * width))) + bits + 2  # of 2 to 2 to ... the exponent
     for size in range(2, n + 2):
         if power == 0 and size * exponent < _LARGE:
@@ -54,4 +56,7 @@ def least_log_star(records: int, epsilon: float, delta: float, alpha: float, bet
         else:
             more = size * exponent if power == 0 else exponent + log2(size) if power == 1 else exponent * (1 + 1e-9)
             power, exponent = power + 1, more
-    return 1 + power + log_star(exponent)
+    return 2 + power + log_star(exponent)  # one more than that of the size itself
+
+
+host_functions(globals())

@@ -146,6 +146,13 @@ def test_sort_puts_real_rows_first_in_order(bits):
     np.testing.assert_array_equal(np.asarray(jax.jit(B.sort_rows)(*more))[:n], got[:n])
 
 
+@pytest.mark.parametrize("bits", [8, 40, 96])
+@pytest.mark.parametrize("rows", [0, 1])
+def test_few_rows_are_sorted(bits, rows):
+    x = device(list(range(rows)), bits).reshape(rows, B.limbs(bits))
+    np.testing.assert_array_equal(jax.jit(B.sort_rows)(x, np.ones(rows, bool)), x)
+
+
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_log_count(bits):
     values = numbers(bits)

@@ -17,13 +17,21 @@ def test_iterated_logarithms():
 
 def test_the_numbers():
     """Those of the page; one more for each record, and hardly any for the budget."""
-    assert [least_log_star(n, 1.0, 1e-6, 0.1, 0.1) for n in range(1, 9)] == list(range(6, 14))
+    assert [least_log_star(n, 1.0, 1e-6, 0.1, 0.1) for n in range(1, 9)] == list(range(7, 15))
     for n in (1, 2, 5, 40, 1000):
         found = [least_log_star(n, epsilon, 0.0, 0.1, 0.1) for epsilon in (1e-9, 0.1, 1.0, 50.0, 1e6)]
-        assert found == sorted(found) and n + 4 <= found[0] and found[-1] <= n + 8
+        assert found == sorted(found) and n + 5 <= found[0] and found[-1] <= n + 9
         assert least_log_star(n + 1, 1.0, 0.0, 0.1, 0.1) == least_log_star(n, 1.0, 0.0, 0.1, 0.1) + 1
     assert least_log_star(3, 1.0, 0.2, 0.1, 0.1) == math.inf  # too much delta
     assert least_log_star(3, 1.0, 1e-6, 0.25, 0.25) == math.inf  # a coin has this error
+
+
+@pytest.mark.parametrize("records", [1, 7, 10**4])
+def test_extreme_numbers_have_an_end(records):
+    for epsilon in (1e-300, 1e8, 1e12, 1e13, 1e308):
+        for alpha, beta in ((0.1, 0.1), (1e-300, 1e-300), (0.25, 0.249999999)):
+            found = least_log_star(records, epsilon, 0.0, alpha, beta)
+            assert (found == math.inf) == (epsilon > 1e12) or found >= records + 5
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])

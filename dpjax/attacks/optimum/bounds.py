@@ -47,8 +47,7 @@ def private_laws(stencil: Stencil, laws: np.ndarray, factor: float) -> np.ndarra
     majorant = least_majorant(stencil, laws / laws.sum(axis=0), factor)
     sums = majorant.sum(axis=0)
     rest = 1 - sums / sums.max()
-    part = rest.max() / (factor - 1)
-    part /= 1 + part
+    part = rest.max() / (rest.max() + factor - 1) if rest.max() > 0 else 0.0
     return (1 - part) * majorant / sums.max() + ((1 - part) * rest + part) / len(laws)
 
 

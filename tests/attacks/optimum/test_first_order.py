@@ -184,7 +184,7 @@ def test_wrong_methods_and_sizes_are_refused():
         optimum(goal, 60, Privacy(1.0), method="first-order")
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 16.0])
+@pytest.mark.parametrize("epsilon", [1e-17, 1e-9, 16.0])
 def test_extreme_budgets(epsilon):
     goal = goal_of(ALL, 0.3)
     found = optimum(goal, 2, Privacy(epsilon), everywhere=False, method="first-order")
