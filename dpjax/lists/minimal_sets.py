@@ -89,9 +89,8 @@ class MinimalSets(Lists):
         at = jnp.sort(jnp.where(best > 0, at, len(gain)))
         element, gain = (jnp.append(part, part[:1] * 0, axis=0)[at] for part in (cells.elements, gain))
         chosen, place = _subsets(self.concepts.ones)
-        possible = ~jnp.any(chosen & (gain == 0), axis=1)
         missed = (jnp.sum(count[:, 1]) - jnp.sum(jnp.where(chosen, gain, 0), axis=1)).astype(jnp.float32)
-        fits = possible & (missed <= (plan.cuts * rows)[:, None])
+        fits = missed <= (plan.cuts * rows)[:, None]  # none of the least has an element of gain 0: it fits without
         size = chosen.sum(axis=1, dtype=np.int32)
         least = jnp.min(jnp.where(fits, size, self.concepts.ones + 1), axis=1, keepdims=True)
         listed = jnp.append(element, element[:1] * 0, axis=0)[place].reshape(len(chosen), -1)
