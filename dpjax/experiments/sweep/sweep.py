@@ -89,7 +89,7 @@ class Curve:
             return self.theorem()
         return None
 
-    @cached_property
+    @property
     def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
         of_k = learner.agnostic_sample_size_of if noisy else learner.sample_size_of
@@ -101,10 +101,6 @@ class Curve:
 
     def guarantee(self) -> Guarantee | None:
         """The guarantee of the learner's plan, for the theorem's n if it depends on n, else for the study's largest."""
-        return self._guarantee
-
-    @cached_property
-    def _guarantee(self) -> Guarantee | None:
         learner = self.setting.learner
         try:
             plan = learner.plan(*self._goal)
