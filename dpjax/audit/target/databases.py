@@ -97,11 +97,11 @@ def samples(
     checks.integer("rows", rows, 1)
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
-    chosen = range(domain.size) if elements is None else elements
-    different, columns = len(chosen) << k, f"{k} label column{'s' * (k != 1)}"
+    chosen, many = (range(domain.size), domain.size) if elements is None else (elements, len(elements))
+    different, columns = many << k, f"{k} label column{'s' * (k != 1)}"
     counts = [different**n if ordered else math.comb(different + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
-        size = f"{sum(counts)}: up to {rows} rows of {len(chosen)} elements and {columns}"
+        size = f"{sum(counts)}: up to {rows} rows of {many} elements and {columns}"
         advice = "take fewer rows or elements, or audit by --method statistical"
         raise InputError("rows", f"at most {_MOST >> 4} databases", size, advice)
     kinds = [(x, labels) for x in chosen for labels in itertools.product((False, True), repeat=k)]
@@ -118,7 +118,7 @@ def samples(
     x = domain.encode(values[filled].ravel()).reshape(len(table), rows, domain.limbs)
     databases = Sample(jnp.asarray(x), jnp.asarray(labels[filled]), jnp.asarray(mask))
     order = "in every order" if ordered else "without regard to order"
-    what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {len(chosen)} elements and {columns}"
+    what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {many} elements and {columns}"
     return Universe(databases, pairs, relation, what, show_sample)
 
 
