@@ -21,8 +21,8 @@ from pages import table, write_page
 
 import dpjax.attacks.optimum as package
 from dpjax.advice.atlas import GAP, ROUNDS, Bracket, rows_of_class
+from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged
 from dpjax.attacks.optimum import goal_of, optimum
-from dpjax.attacks.optimum.collection import GRID, Collection, Program, bracket, packaged
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
 from dpjax.attacks.optimum.tiny import Matrix, code_of, name_of, tiny_classes
 from dpjax.attacks.optimum.without_privacy import best_without_privacy

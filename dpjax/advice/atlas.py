@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.advice.collection import GRID, Program, bracket
 from dpjax.attacks.optimum.best import databases_of, goal_of, optimum
 from dpjax.attacks.optimum.cases import Goal
-from dpjax.attacks.optimum.collection import GRID, Program, bracket
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
 from dpjax.attacks.optimum.tiny import Matrix, code_of, representative, rows_of
 from dpjax.attacks.optimum.without_privacy import best_without_privacy

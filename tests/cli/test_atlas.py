@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax import cli
-from dpjax.attacks.optimum.collection import Collection, packaged
+from dpjax.advice.collection import Collection, packaged
 
 
 def answer(capsys, *words):

@@ -3,7 +3,7 @@
 import atlas as script
 import pytest
 
-from dpjax.attacks.optimum.collection import Collection, bracket, read_programs
+from dpjax.advice.collection import Collection, bracket, read_programs
 from dpjax.core.checks import InputError
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.advice.atlas import Bracket, rows_of_class, tiny_class
-from dpjax.attacks.optimum.collection import Collection, packaged
+from dpjax.advice.collection import Collection, packaged
 from dpjax.attacks.optimum.tiny import name_of
 from dpjax.cli.arguments.privacy import AtlasCommand
 from dpjax.cli.named import builder_of, class_of

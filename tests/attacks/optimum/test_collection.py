@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpjax.advice.collection import Collection, bracket, packaged, read_programs
 from dpjax.attacks.optimum import goal_of, optimum
-from dpjax.attacks.optimum.collection import Collection, bracket, packaged, read_programs
 from dpjax.attacks.optimum.tiny import code_of, tiny_classes
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy

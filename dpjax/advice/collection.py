@@ -81,7 +81,7 @@ def read_programs(text: str) -> Iterator[Program]:
 
 def packaged() -> list[Program]:
     """The collection that comes with dpjax: of each class and budget the two programs that prove its bracket."""
-    return list(read_programs(resources.files("dpjax.attacks.optimum").joinpath("atlas.jsonl").read_text()))
+    return list(read_programs(resources.files("dpjax.advice").joinpath("atlas.jsonl").read_text()))
 
 
 def bracket(programs: Iterable[Program]) -> tuple[Program | None, Program | None]:
