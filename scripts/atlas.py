@@ -19,7 +19,7 @@ import numpy as np
 from atlas_speed import EVERYWHERE, SIZES, measured
 from pages import table, write_page
 
-import dpjax.attacks.optimum as package
+import dpjax.advice as package
 from dpjax.advice.atlas import GAP, ROUNDS, Bracket, rows_of_class
 from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged
 from dpjax.attacks.optimum import goal_of, optimum
