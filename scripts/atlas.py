@@ -72,11 +72,7 @@ distributions until the bounds over all distributions are closed.
 
 {speed}
 The first-order method keeps no matrix: it needs two tables of places and a number for each family, kind of row and
-hypothesis. A step with 14 rows (11,628 databases, 2,056,320 constraints of pairs) took 86 ms while XLA reduced arrays
-of comparisons, and 5 ms with the same sums written out, which it fuses: 110 and 1.8 ms for the projection onto the
-cones, 9.2 and 0.4 ms for the sums over families, 2.3 and 0.6 ms for the projection onto laws. Halpern iterations in
-place of averages, and databases without a case that inherit 0.3, 0.7 or 0.9 in place of 0.5 of their neighbors' mass,
-were better on some of three programs and worse on others.
+hypothesis ([what it does and proves](../proofs/best-learner.md)).
 """
 
 

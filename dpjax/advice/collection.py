@@ -9,6 +9,8 @@ import hashlib
 import io
 import json
 import math
+import re
+import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib import resources
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.attacks.optimum.best import Optimum, goal_of
+from dpjax.attacks.optimum.best import Optimum, databases_of, goal_of
 from dpjax.attacks.optimum.cases import Goal, exactly
 from dpjax.attacks.optimum.certificate import Certificate
 from dpjax.attacks.optimum.databases import Databases
@@ -26,11 +28,12 @@ from dpjax.attacks.optimum.rows import Tried
 from dpjax.attacks.optimum.worst import worst_distribution
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Neighboring, Privacy
 
 GRID = 4
 """Programs begin with the distributions on multiples of 1/4."""
 _POSITIVE = 1e-6  # of the weights
+_MOST_BYTES = 1 << 30  # of a file or a proof
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,28 @@ class Program:
     distributions: list[list[int]] = field(default_factory=list)
     seconds: float = 0.0
 
+    def __post_init__(self):
+        numbers = (self.alpha, self.level, self.upper, self.lower, self.seconds)
+        right = (
+            all(isinstance(text, str) for text in (self.concepts, self.certificate, self.table))
+            and type(self.n) is int
+            and self.n >= 1
+            and all(type(number) in (int, float) for number in numbers)
+            and 0 < self.alpha < 1
+            and 0 < self.level < 1
+            and 0 <= self.lower <= 1
+            and 0 <= self.upper <= 1
+            and (self.epsilon is None or (type(self.epsilon) in (int, float) and self.epsilon > 0))
+        )
+        if not right:
+            raise InputError("program", "the numbers of one that was solved", repr(self)[:200], "solve it again")
+
+    @property
+    def proved(self) -> bool:
+        """Whether it names a proof of each bound that is on one side of its level."""
+        below, enough = self.upper < self.level, self.lower >= self.level
+        return self.epsilon is not None and bool(self.certificate) >= below and bool(self.table) >= enough
+
     @property
     def key(self) -> tuple[Any, ...]:
         """What it is about."""
@@ -75,7 +100,7 @@ def read_programs(text: str) -> Iterator[Program]:
     for line in text.splitlines():
         try:
             yield Program(**json.loads(line))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError):  # an InputError is a ValueError
             continue
 
 
@@ -102,8 +127,10 @@ class Collection:
     folder: Path
 
     def programs(self) -> Iterator[Program]:
-        """All that are stored, in the order in which they were solved."""
+        """All that are stored, in the order in which they were solved. InputError for a file beyond memory."""
         path = self.folder / "programs.jsonl"
+        if path.exists() and path.stat().st_size > _MOST_BYTES:
+            raise InputError("store", f"at most {_MOST_BYTES} bytes", str(path), "solve the programs again")
         return read_programs(path.read_text()) if path.exists() else iter(())
 
     def add(self, concepts: str, level: float, found: Optimum) -> Program:
@@ -131,18 +158,33 @@ class Collection:
             file.write(one.line())
 
     def verify(self, one: Program) -> bool:
-        """Whether the stored proofs prove the bounds: in whole numbers, but for the lower one, by subdivision."""
+        """Whether the stored proofs prove the bounds: in whole numbers, but for the lower one, by subdivision.
+
+        InputError for a proof that is not there, or for a program that no method here can have solved.
+        """
         if one.epsilon is None:
             return not one.certificate and not one.table
-        goal, fine = goal_of([[int(label) for label in row] for row in one.concepts.split()], one.alpha), True
-        if one.certificate:
-            fine &= certificate_of(self.read(one.certificate), goal, one).bound() <= exactly(one.upper)
-        if one.table:
-            weights, databases = self.read(one.table)["table"], Databases(one.n, goal.cells)
-            fine &= is_private(weights, databases, one.epsilon, 0.0)
-            for target in goal.targets:
-                fine &= worst_distribution(weights / TOTAL, goal, databases, tuple(map(int, target))).least >= one.lower
-        return fine
+        goal = goal_of([[int(label) for label in row] for row in one.concepts.split()], one.alpha)
+        databases = databases_of(goal, one.n, Privacy(one.epsilon), Neighboring.REPLACE_ONE, "first-order")
+        try:
+            return self._proves(one, goal, databases)
+        except InputError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError):  # arrays of something else
+            return False
+
+    def _proves(self, one: Program, goal: Goal, databases: Databases) -> bool:
+        if one.certificate and certificate_of(self.read(one.certificate), goal, one).bound() > exactly(one.upper):
+            return False
+        if not one.table:
+            return True
+        weights = self.read(one.table)["table"]
+        if weights.shape != (databases.size, goal.sizes[0]) or not is_private(
+            weights, databases, one.epsilon or 0, 0.0
+        ):
+            return False
+        targets = (tuple(map(int, target)) for target in goal.targets)
+        return all(worst_distribution(weights / TOTAL, goal, databases, each).least >= one.lower for each in targets)
 
     def _save(self, **arrays: np.ndarray) -> str:
         buffer = io.BytesIO()
@@ -152,13 +194,20 @@ class Collection:
         return digest
 
     def read(self, digest: str) -> dict[str, np.ndarray]:
-        """The arrays of a proof. InputError if there is no file, or one of another digest."""
+        """The arrays of a proof. InputError if there is no file, one of another digest, or no arrays of this size."""
+        if not re.fullmatch("[0-9a-f]{64}", digest):
+            raise InputError("digest", "64 hexadecimal digits", repr(digest), "solve the program again")
         path = self.folder / "proofs" / f"{digest}.npz"
         data = path.read_bytes() if path.exists() else b""
         if hashlib.sha256(data).hexdigest() != digest:
             raise InputError("store", f"the proof {path.name}", "another" if data else "none", "solve it again")
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return dict(arrays)
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                if sum(part.file_size for part in arrays.zip.infolist()) <= _MOST_BYTES:
+                    return dict(arrays)
+        except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile):
+            pass
+        raise InputError("store", f"arrays of at most {_MOST_BYTES} bytes", path.name, "solve the program again")
 
 
 def arrays_of(certificate: Certificate) -> dict[str, np.ndarray]:

@@ -28,53 +28,53 @@ class Bitwise(ConceptClass):
     the bits of the labels. No matrix is needed: the class may have any size.
 
     Args:
-      one: the class of each bit, such as ``Points(Domain(2**1024))``. columns: L in [1, 16].
+      bit: the class of each bit, such as ``Points(Domain(2**1024))``. columns: L in [1, 16].
 
     Errors are sums over elements: the distribution is one of single elements, or the domain has at most 2**16.
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 7.2: d L is the multiclass Littlestone dimension, d that of a bit.
     """
 
-    one: ConceptClass
+    bit: ConceptClass
     columns: int
 
     def __post_init__(self):
-        require_class(self.one)
+        require_class(self.bit)
         checks.integer("columns", self.columns, 1, 16)
-        if self.one.columns > 1:
-            raise InputError("one", "a class of two labels", f"{self.one.labels}", "give the class of one bit")
+        if self.bit.columns > 1:
+            raise InputError("bit", "a class of two labels", f"{self.bit.labels}", "give the class of one bit")
 
     @property
     def domain(self) -> FiniteDomain:
         """That of the bits."""
-        return self.one.domain
+        return self.bit.domain
 
     @property
     def size(self) -> int:
         """The number of concepts."""
-        return self.one.size**self.columns
+        return self.bit.size**self.columns
 
     @property
     def bit_classes(self) -> tuple[ConceptClass, ...]:
         """The class of each bit."""
-        return (self.one,) * self.columns
+        return (self.bit,) * self.columns
 
     def numbered(self, numbers: Sequence[int]) -> np.ndarray:
         """Host: the bits' numbers are the digits of a concept's in base |H|, the least significant first."""
-        base, places = self.one.size, range(self.columns)
+        base, places = self.bit.size, range(self.columns)
         digits = [[i // base**j % base for i in checks.indices("target", numbers, self.size)] for j in places]
-        return np.concatenate([self.one.numbered(each) for each in digits], axis=1)
+        return np.concatenate([self.bit.numbered(each) for each in digits], axis=1)
 
     def targets(self, count: int) -> np.ndarray:
         """Host: at most ``count``, whose bits are consecutive targets of the bits' class."""
-        return self._windows(self.one.targets(count))
+        return self._windows(self.bit.targets(count))
 
     def targets_under(self, distribution: Any, count: int) -> np.ndarray:
         """Host: as `targets`, of concepts of a bit that the distribution tells apart."""
-        return self._windows(self.one.targets_under(distribution, count))
+        return self._windows(self.bit.targets_under(distribution, count))
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The bits of the labels of elements ``uint32[..., limbs]``, ``bool[..., k L]``, a concept's together."""
-        return self.one.predict(self._bits(hypothesis), x)
+        return self.bit.predict(self._bits(hypothesis), x)
 
     def error(self, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the elements with another label, exactly, in units of the distribution: ``uint64[k]`` (64-bit types
@@ -83,14 +83,14 @@ class Bitwise(ConceptClass):
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        each = self.one.describe(self._bits(hypothesis))
+        each = self.bit.describe(self._bits(hypothesis))
         return [_sentence(each[i : i + self.columns]) for i in range(0, len(each), self.columns)]
 
     def of_bit(self, learner: Any, hypothesis: Any) -> Any:
         """The hypothesis itself, of the class of the bits."""
-        if learner.concepts != self.one:
+        if learner.concepts != self.bit:
             advice = "give a function that makes it of the class that it is called with"
-            raise InputError("binary", f"a learner of {self.one}", f"one of {learner.concepts}", advice)
+            raise InputError("binary", f"a learner of {self.bit}", f"one of {learner.concepts}", advice)
         return hypothesis
 
     def joined(self, bits: Sequence[Any], outcome: Array) -> "BitByBit":
@@ -131,7 +131,7 @@ class BitByBit(Hypothesis, Outside):
         """``bool[..., k L]``: the bits' predictions."""
 
         def of_one(members: Any) -> Array:
-            return jax.vmap(lambda member: outside.predict(concepts.one, member, x)[..., 0], out_axes=-1)(members)
+            return jax.vmap(lambda member: outside.predict(concepts.bit, member, x)[..., 0], out_axes=-1)(members)
 
         bits = jnp.moveaxis(jax.vmap(of_one)(self.members), 0, -2)
         return (bits & ~self.zero[:, None]).reshape(*bits.shape[:-2], -1)
@@ -146,7 +146,7 @@ class BitByBit(Hypothesis, Outside):
         found = []
         for j, outcome in enumerate(np.asarray(self.outcome)):
             bits = (jax.tree.map(lambda part, j=j, i=i: part[j, i], self.members) for i in range(concepts.columns))
-            said = [text for bit in bits for text in outside.describe(concepts.one, bit, rule)]
+            said = [text for bit in bits for text in outside.describe(concepts.bit, bit, rule)]
             found.append(_sentence(said) if outcome >= 0 else "0 everywhere (no answer)")
         return found
 

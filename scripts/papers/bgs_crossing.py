@@ -38,7 +38,7 @@ def far_points(bits: int, depth: int, alpha: float) -> Task:
     concepts = Bitwise(Points(Domain(2**depth)), bits)
     elements, each = concepts.domain.spread(bits + 1), round(_UNIT * mass(bits, alpha))
     weights = [each] * bits + [_UNIT - bits * each]
-    target = np.concatenate([concepts.one.numbered([element]) for element in elements[:bits]], axis=1)
+    target = np.concatenate([concepts.bit.numbered([element]) for element in elements[:bits]], axis=1)
     return Task(concepts, distributions.from_weights(concepts.domain, elements, weights), target)
 
 

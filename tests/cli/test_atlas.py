@@ -1,6 +1,7 @@
 """`dpjax atlas`: rows of the collection, computed ones, and clear refusals."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,3 +83,10 @@ def test_a_store_is_used_and_verified(capsys, tmp_path):
             store.append(one)
     assert cli.main(["atlas", "points(2)", "--epsilon", "1", "--store", str(tmp_path)]) == 2
     assert "the proof" in capsys.readouterr().err
+
+
+def test_a_stored_line_without_a_proof_does_not_count(capsys, tmp_path):
+    one = next(one for one in packaged() if one.concepts == "00 01 10" and one.epsilon == 1.0 and one.certificate)
+    Collection(tmp_path).append(replace(one, n=30, certificate=""))
+    found = answer(capsys, "thresholds(2)", "--epsilon", "1", "--store", str(tmp_path))
+    assert found["rows"][1]["n"] == "13" and not found["rows"][1]["proofs_verified"]

@@ -8,6 +8,8 @@ import numpy as np
 
 from dpjax.attacks.optimum.stencil import Stencil
 
+_CHUNK = 1 << 13  # families
+
 
 def collected(stencil: Stencil, flows: np.ndarray) -> np.ndarray:
     """``float64[h, databases]``: the sum of each database's entries over its families."""
@@ -80,6 +82,3 @@ def pair_flows(stencil: Stencil, flows: np.ndarray, lost: float) -> tuple[np.nda
     order = np.argsort(flow)
     kept = np.sort(order[np.searchsorted(np.cumsum(flow[order]), lost) :])
     return pairs[kept], flow[kept]
-
-
-_CHUNK = 1 << 13  # families

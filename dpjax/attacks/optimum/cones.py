@@ -1,7 +1,6 @@
 """Nearest points of a simplex and of the cone of a family, for many columns at once, without sorting.
 
-Sums over the leading axis are written out, which XLA fuses into one loop: 60 times as fast on a CPU as a reduction of
-all comparisons.
+Sums over the leading axis are written out, which XLA fuses into one loop; a reduction of all comparisons is slower.
 """
 
 from functools import reduce

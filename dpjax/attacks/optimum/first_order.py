@@ -47,8 +47,8 @@ _LOST = 1e-5  # of the bound, by flows that are left out of a certificate
 
 
 @dataclass(frozen=True)
-class Found:
-    """The last answer: bounds over the cases in floating point, and the point that they are from.
+class SaddlePoint:
+    """Where a call ended: bounds over the cases in floating point, and the point that they are from.
 
     upper: no private learner has a larger worst success. lower: that of the private learner ``learner``.
     steps: in all. seconds: in all.
@@ -120,7 +120,7 @@ class FirstOrder:
         self.point = jnp.full((h, size), 1 / h, jnp.float32), jnp.zeros((kinds, h, families), jnp.float32)
         self.weight, self.balance, self.begin, self.steps = dict[Case, float](), 1.0, time.perf_counter(), 0
 
-    def solve(self, cases: list[Case], tolerance: float = 1e-3, level: float | None = None) -> Found:
+    def solve(self, cases: list[Case], tolerance: float = 1e-3, level: float | None = None) -> SaddlePoint:
         """The best learner for these distinct cases, which are closed under the group.
 
         It ends when upper - lower is at most ``tolerance``; at a distance of 0.02 if upper is below ``level`` or lower
@@ -172,7 +172,7 @@ class FirstOrder:
         self.weight = {some[0]: float(weight) for some, weight in zip(alike, weights, strict=False)}
         shares = {case: weight / len(some) for some, weight in zip(alike, duals[0], strict=True) for case in some}
         head = self.stencil, upper, lower, laws, np.array([shares[case] for case in cases]), duals[1]
-        return Found(*head, self.steps, time.perf_counter() - self.begin)
+        return SaddlePoint(*head, self.steps, time.perf_counter() - self.begin)
 
     def _utility(self, alike: list[list[Case]]) -> tuple[np.ndarray, np.ndarray]:
         """(``float64[orbits, h, r]``: mean success of a unit of probability; the r databases where there is any)."""

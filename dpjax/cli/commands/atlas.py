@@ -1,12 +1,13 @@
 """`dpjax atlas`: a tiny class's row of the atlas."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpjax.advice.atlas import Bracket, rows_of_class, tiny_class
-from dpjax.advice.collection import Collection, packaged
+from dpjax.advice.collection import Collection, Program, packaged
 from dpjax.attacks.optimum.tiny import name_of
 from dpjax.cli.arguments.privacy import AtlasCommand
 from dpjax.cli.named import builder_of, class_of
@@ -29,8 +30,8 @@ def run(command: AtlasCommand) -> Answer:
     made = class_of(command.matrix, command.imports)
     matrix = tiny_class(np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made))
     accuracy = Accuracy(command.alpha, command.beta)
-    programs = [*packaged(), *_stored(command.store)]
-    brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, programs)
+    stored = _stored(command.store)
+    brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, [*packaged(), *stored])
     dimensions = list(summary(np.array(matrix), command.seconds))
     answer = {
         "class": name_of(matrix),
@@ -40,24 +41,25 @@ def run(command: AtlasCommand) -> Answer:
             {"name": one.name, "lower": str(one.lower), "upper": str(one.upper), "witness": str(one.witness)}
             for one in dimensions
         ],
-        "rows": [_record(one, command.store) for one in brackets],
+        "rows": [_record(one, command.store, stored) for one in brackets],
     }
     return answer, lambda: _show(command, answer)
 
 
-def _stored(store: Path | None) -> list[Any]:
+def _stored(store: Path | None) -> list[Program]:
     if store is None:
         return []
     if not store.is_dir():
         raise InputError("store", "a folder of solved programs", str(store), "make it with scripts/atlas.py")
-    return list(Collection(store).programs())
+    return [program for program in Collection(store).programs() if program.proved]
 
 
-def _record(one: Bracket, store: Path | None) -> dict[str, Any]:
+def _record(one: Bracket, store: Path | None, stored: list[Program]) -> dict[str, Any]:
     best = max(one.bounds, key=lambda bound: bound.n, default=None)
     below, enough = one.needed.below, one.needed.enough
-    proofs = [program for program in (one.below, one.enough) if program and (program.certificate or program.table)]
-    checked = None if store is None or not proofs else all(Collection(store).verify(program) for program in proofs)
+    proofs = [program for program in (one.below, one.enough) if program in stored]
+    if store is not None:
+        _require_proofs(Collection(store), proofs)
     return {
         "epsilon": one.epsilon,
         "n": str(one),
@@ -68,7 +70,7 @@ def _record(one: Bracket, store: Path | None) -> dict[str, Any]:
         "certificate": one.below.certificate if one.below else "",
         "learner": enough and {"n": enough.n, "success_at_least": enough.lower},
         "table": one.enough.table if one.enough else "",
-        "proofs_verified": checked,
+        "proofs_verified": store is not None and bool(proofs),
         "largest_lower_bound": best and best.n,
         "lower_bounds": {bound.name: bound.n for bound in one.bounds},
     }
@@ -105,5 +107,13 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
 
 def _proofs(row: dict[str, Any]) -> str:
     names = [f"{kind} {row[kind][:12]}" for kind in ("certificate", "table") if row[kind]]
-    verified = {None: "", True: ", verified", False: ", NOT VERIFIED"}[row["proofs_verified"]]
-    return f" ({', '.join(names)}{verified})" if names else ""
+    return f" ({', '.join(names)}{', verified' if row['proofs_verified'] else ''})" if names else ""
+
+
+def _require_proofs(collection: Collection, programs: Sequence[Program | None]) -> None:
+    for program in programs:
+        if program and not collection.verify(program):
+            actual = f"others for n = {program.n}, epsilon = {program.epsilon}"
+            raise InputError(
+                "store", "proofs of the bounds that are stored", actual, "solve it again, or omit the store"
+            )

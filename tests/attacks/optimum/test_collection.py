@@ -61,6 +61,24 @@ def test_files_that_were_damaged(made, tmp_path):
     with pytest.raises(InputError, match="another"):
         other.verify(below)
     assert list(read_programs('{"n": 3}\nnothing\n[]\n')) == []
+    for wrong in ({"n": -1}, {"n": 2.5}, {"upper": float("nan")}, {"lower": 2.0}, {"epsilon": "1"}, {"table": 3}):
+        assert list(read_programs(json.dumps(json.loads(below.line()) | wrong))) == []
+
+
+def test_proofs_of_strangers_are_refused(made, tmp_path):
+    """Another file's name, arrays of something else, and programs that no computer can have solved."""
+    below, enough = bracket(made.programs())
+    other = Collection(tmp_path)
+    with pytest.raises(InputError, match="hexadecimal"):
+        other.read("../" + below.certificate)
+    odd = other._save(cases=np.array("[]"), weights=np.zeros((2, 2)))
+    assert not other.verify(replace(below, certificate=odd)) and not other.verify(replace(enough, table=odd))
+    short = other._save(table=made.read(enough.table)["table"][:5])
+    assert not other.verify(replace(enough, table=short))
+    with pytest.raises(InputError, match="n"):
+        other.verify(replace(enough, n=10**9))
+    assert below.proved and enough.proved
+    assert not replace(below, certificate="").proved and not replace(enough, table="").proved
 
 
 def test_arrays_are_whole_numbers(made):
