@@ -18,7 +18,7 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, keys
 from dpjax.core.plans import up, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.evidence.medians import small_majority
+from dpjax.evidence.medians import small_majority, small_recprefix
 from dpjax.evidence.worlds import rows_of
 from dpjax.sanitizers.window_hierarchy import WindowHierarchyPlan, WindowPlan
 
@@ -29,13 +29,15 @@ _QUERIES = Finite.of([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1]])
 
 @dataclass(frozen=True)
 class SmallWindows(s.WindowHierarchy):
-    """A `WindowHierarchy` with windows of three rows at the first level and of two at the second."""
+    """A `WindowHierarchy` with windows of three rows at the first level and of two at the second, by majority or
+    RecPrefix."""
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> WindowHierarchyPlan:
         """Half of epsilon and all of delta for the medians, half of epsilon for the counts."""
         epsilon, delta, levels = float(privacy.epsilon), float(privacy.delta), self.levels or 1
         part = Privacy(epsilon / (4 * levels - 2), delta / (2 * levels - 1))
-        splits = tuple(WindowPlan(small_majority(self.bits, part), whole(rows)) for rows in (3, 2)[:levels])
+        median = small_majority(self.bits, part) if self.median == "majority" else small_recprefix(self.bits, part)
+        splits = tuple(WindowPlan(median, whole(rows)) for rows in (3, 2)[:levels])
         return WindowHierarchyPlan(splits, up(4 / epsilon), 4, 1)
 
 
@@ -62,6 +64,7 @@ SMALL: dict[str, s.Sanitizer] = {
     "sanitizer-mwem": s.MWEM(_QUERIES, 2),
     "sanitizer-mwem-replays": s.MWEM(_QUERIES, 2, 2),
     "sanitizer-points": s.PointCounts(Domain(1 << _BITS), 2, 2),
+    "sanitizer-recprefix": SmallWindows(_BITS, levels=1, median="recprefix"),
     "sanitizer-recursive": s.RecursiveQuantiles(_BITS, levels=2, ties=0),
     "sanitizer-tiers": NoisyCounts(_BITS, levels=1, counts=0.5, tiers=2),
     "sanitizer-slices": s.Slices(_BITS, count=2),
