@@ -160,6 +160,7 @@ class _Worst:
                     continue  # no set is split, or not enough
                 several = [part for part in parts if part & part - 1]
                 for side in range(1 << max(0, len(several) - 1)):
+                    self.clock.tick()
                     left, right = (
                         tuple(part for i, part in enumerate(several) if (side >> i & 1) == which) for which in (0, 1)
                     )
