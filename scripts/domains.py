@@ -6,6 +6,7 @@ Run: python scripts/domains.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from math import ceil
 from pathlib import Path
 from types import MappingProxyType
@@ -17,9 +18,10 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.run.cells import Cells
 from dpjax.experiments.run.n_star import Rate, bracket, cells_in, guess, rate
 from dpjax.experiments.statistics.sequential_search import Bracket, geometric_grid
-from dpjax.experiments.sweep.hard_tasks import gapped_thresholds, low_thresholds
+from dpjax.experiments.sweep.hard_tasks import gapped_thresholds, low_thresholds, nested_thresholds
 from dpjax.experiments.sweep.lower_bounds import lower_bound
 from dpjax.experiments.sweep.setting import Setting
+from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, Learner, ThresholdInterior
 from dpjax.mechanisms.median import plan_for
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -41,8 +43,18 @@ NAMES = {
 LEARNERS: Mapping[str, Callable[[Thresholds], Learner]] = MappingProxyType(
     {"kln": KLN} | {name: lambda c, name=name: ThresholdInterior(c, name) for name in NAMES if name != "kln"}
 )
+ONE_GOOD = "one good"
+LAWS: Mapping[str, Callable[[Thresholds], Task]] = MappingProxyType(
+    {
+        ONE_GOOD: lambda c: low_thresholds(c, ALPHA),
+        "gapped": lambda c: gapped_thresholds(c, ALPHA),
+        "nested": lambda c: nested_thresholds(c, ALPHA, 1),
+        "nested twice": lambda c: nested_thresholds(c, ALPHA, 2),
+    }
+)
 PLANNED = (4, 8, 16, 32, 64, 96, 128, 256, 512, 1024, 2048)
 MEASURED = {1.0: (16, 64, 96, 128, 256, 1024), 4.0: (16, 64)}
+TEMPTED = (64, 256)  # bits at which there are brackets on each distribution
 DEAR = 10_000  # rows from which n* is not searched
 RATIO = 2 ** (1 / 16)
 HEAD = """# Thresholds by the size of the domain
@@ -74,15 +86,17 @@ best learner at 2^2048 lies what is not known.
 ## What suffices
 
 The distribution has two adjacent elements of mass {above:g} each, a third of the way up, and the rest on the first and
-on the last element: one threshold is good (`hard_tasks.low_thresholds`). At 64 bits the last table has
-`hard_tasks.gapped_thresholds` beside it, where 1024 adjacent thresholds are good and no row is near them.
+on the last element: one threshold is good (`hard_tasks.low_thresholds`). The last table has three others beside it:
+`hard_tasks.gapped_thresholds`, where 1024 adjacent thresholds are good and no row is near them, and
+`hard_tasks.nested_thresholds`, where rows near the target part from it at depths spread evenly over the digits, or at
+depths that part from one another at many depths as well, so that each level of a recursion has many candidates.
 Success: at the planned n, in {trials} trials, with the exact interval at confidence 0.95. Bracket: (n_low, n_high] of
 n\\*, with confidence 0.95 ([what a bracket says](../explain/bracket.md)), searched up to a planned n of {dear}. Slack:
 planned n over n_high.
 
 """
-GAPPED = """
-At 64 bits on both distributions, epsilon = 1:
+TEMPTING = """
+Brackets of n\\* on each distribution, epsilon = 1:
 
 """
 TAIL = """
@@ -120,12 +134,11 @@ def planned(name: str, bits: int, epsilon: float) -> int:
     return LEARNERS[name](Thresholds(Domain(2**bits))).sample_size(Privacy(epsilon, DELTA), ACCURACY)
 
 
-def setting(name: str, bits: int, epsilon: float, *, gapped: bool = False) -> Setting:
-    """The learner at its planned n on the hard distribution, or on the other one."""
+def setting(name: str, bits: int, epsilon: float, law: str = ONE_GOOD) -> Setting:
+    """The learner at its planned n on a distribution of `LAWS`."""
     concepts = Thresholds(Domain(2**bits))
-    task = gapped_thresholds(concepts, ALPHA) if gapped else low_thresholds(concepts, ALPHA)
     n = planned(name, bits, epsilon)
-    return Setting(LEARNERS[name](concepts), task, 1, n, epsilon, DELTA, ALPHA, BETA, "domains")
+    return Setting(LEARNERS[name](concepts), LAWS[law](concepts), 1, n, epsilon, DELTA, ALPHA, BETA, "domains")
 
 
 def star(point: Setting, trials: int, cells: Cells) -> Bracket | None:
@@ -156,14 +169,14 @@ def main(
     trials: int,
     bits: Mapping[float, Sequence[int]] = MappingProxyType(MEASURED),
     names: Sequence[str] = tuple(NAMES),
+    tempted: Sequence[int] = TEMPTED,
     store: Path | None = None,
 ) -> None:
     """Measures success and n*, writes page and figure."""
     with cells_in(store, seed) as cells:
         order = sorted((b, e, name) for e, own in bits.items() for b in own for name in names)
         cases = [measured(name, b, e, trials, cells) for b, e, name in order]
-        at = [b for b in bits.get(1.0, ()) if b == 64]
-        both = [(name, star(setting(name, b, 1.0, gapped=True), trials, cells)) for b in at for name in names]
+        laws = {at: star(setting(at[1], at[0], 1.0, at[2]), trials, cells) for at in product(tempted, names, LAWS)}
     page = HEAD.format(delta=DELTA, alpha=ALPHA, beta=BETA)
     for epsilon in EPSILONS:
         rows = [
@@ -188,9 +201,9 @@ def main(
         header,
         [(c.bits, f"{c.epsilon:g}", NAMES[c.name], c.planned, str(c.success), words(c.star), c.slack) for c in cases],
     )
-    alone = {case.name: words(case.star) for case in cases if (case.bits, case.epsilon) == (64, 1.0)}
-    page += GAPPED + table(
-        ("learner", "one good", "gapped"), [(NAMES[name], alone.get(name), words(found)) for name, found in both]
+    page += TEMPTING + table(
+        ("bits", "learner", *LAWS),
+        [(b, NAMES[name], *(words(laws[b, name, law]) for law in LAWS)) for b, name in product(tempted, names)],
     )
     growth = planned("majority", 2048, 1.0) / planned("majority", 16, 1.0) - 1
     page += TAIL.format(measured=_measured(cases), growth=f"{growth:.0%}", **_records())

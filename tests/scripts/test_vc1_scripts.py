@@ -39,12 +39,14 @@ def test_median_domains_recursive(scripts, tmp_path):
 
 @pytest.mark.slow
 def test_domains(scripts, tmp_path):
-    scripts("domains").main(tmp_path, 3, 64, {1.0: (64,)}, ("kln", "majority"))
+    scripts("domains").main(tmp_path, 3, 64, {1.0: (64,)}, ("kln", "majority"), (64,))
     page = check(tmp_path, "domains", "domains")
     kln, majority = rows(page, "64 | 1 |")
     assert kln[2:4] == ["KLN", "1163"] and majority[2:4] == ["majority", "1715"]
     assert all(float(row[4].split()[0]) >= 0.9 for row in (kln, majority))
     assert "Fewer planned rows than `KLN`, by bits: at epsilon 1 majority from 100," in " ".join(page.split())
+    nested = rows(page.split("Brackets of")[1], "64 |")
+    assert [row[1] for row in nested] == ["KLN", "majority"] and all("]" in cell for row in nested for cell in row[2:])
 
 
 @pytest.mark.slow

@@ -85,6 +85,39 @@ def gapped_thresholds(concepts: Thresholds, alpha: float, steps: int = 1024) -> 
     return Task(concepts, distributions.from_segments(concepts.domain, segments), [first + steps - 1])
 
 
+def nested_thresholds(concepts: Thresholds, alpha: float, levels: int) -> Task:
+    """Rows near the target part from it at many depths of their binary digits.
+
+    One element parts from the target at each depth, to the left and to the right in turn; the elements of either side
+    share mass 1.01 alpha equally, and the first and the last element of the domain have half of the rest each. A
+    threshold beyond all of one side's elements has error above alpha.
+
+    levels: 1, depths spread evenly over the digits, or 2, depths that part from one another at many depths as well
+    (half of the digits, with each power of two added and taken away), so that both levels of a recursion on common
+    prefixes have many candidates. The domain has 32 elements or more, alpha is at most .49.
+    """
+    size = concepts.domain.size
+    checks.integer("levels", levels, 1, 2)
+    if size < 32:
+        raise InputError("concepts", "a domain of 32 elements or more", f"{size}", "take a larger domain")
+    if checks.probability("alpha", alpha) > 0.49:
+        raise InputError("alpha", "at most 0.49", repr(alpha), "two sides of mass 1.01 alpha have to fit")
+    bits = size.bit_length() - 1
+    powers = [2**j for j in range(bits.bit_length()) if 2**j < bits // 2]
+    count = 2 * len(powers)
+    nested = sorted(bits // 2 + move for power in powers for move in (-power, power))
+    even = [1 + i * (bits - 2) // (count - 1) for i in range(count)]
+    lower = [bits - 1 - depth for depth in (even, nested)[levels - 1]]  # digits below the one where an element parts
+    target = sum(1 << digits for digits in lower[::2])
+    elements = [(target >> digits ^ 1) << digits | (1 << digits) - 1 for digits in lower]
+    each = -(-101 * round(_UNIT * alpha) // (100 * len(powers)))
+    rest = _UNIT - each * count
+    law = distributions.from_weights(
+        concepts.domain, [*elements, 0, size - 1], [each] * count + [rest - rest // 2, rest // 2]
+    )
+    return Task(concepts, law, [target])
+
+
 def wrong_children(alpha: float) -> int:
     """The number of nodes, besides one, that can each have mass 1.01 alpha."""
     return int(1 / (1.01 * checks.probability("alpha", alpha)) * (1 + 1e-12)) - 1

@@ -23,6 +23,7 @@ from dpjax.experiments.sweep.hard_tasks import (
     hard_thresholds,
     hard_tree,
     low_thresholds,
+    nested_thresholds,
     wrong_children,
 )
 from dpjax.experiments.sweep.setting import Setting
@@ -125,6 +126,40 @@ def test_gapped_thresholds():
     for steps in (0, 17):
         with pytest.raises(InputError, match="steps"):
             gapped_thresholds(concepts, 0.2, steps)
+
+
+def depth(x, y, bits):
+    """How many first digits two numbers share."""
+    return bits - (x ^ y).bit_length()
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+@pytest.mark.parametrize("size", [32, 63, 2**10, 2**64 - 1])
+def test_nested_thresholds(size, levels):
+    """Half of the elements on either side, at different depths, and only what lies between the outer ones is good."""
+    task = nested_thresholds(Thresholds(Domain(size)), 0.2, levels)
+    places, weights = (wide.decode(getattr(task.distribution, part)).tolist() for part in ("start", "weight"))
+    target, bits = int(wide.decode(task.targets)[0]), size.bit_length() - 1
+    assert places[0] == 0 and places[-1] == size - 1
+    inner, mass = places[1:-1], np.array(weights, float) / sum(map(int, weights))
+    left = [x for x in inner if x <= target]
+    assert 2 * len(left) == len(inner)
+    assert sum(mass[1 : 1 + len(left)]) == pytest.approx(0.202) == pytest.approx(sum(mass[1 + len(left) : -1]))
+    depths = sorted(depth(x, target, bits) for x in inner)
+    assert len({*depths}) == len(inner) and depths[0] >= 1 and depths[-1] <= bits - 1
+    if levels == 2:
+        assert all(abs(d - bits // 2).bit_count() == 1 for d in depths)
+    else:
+        assert np.ptp(np.diff(depths)) <= 1
+    with pytest.raises(InputError, match="levels"):
+        nested_thresholds(Thresholds(Domain(size)), 0.2, 3)
+    with pytest.raises(InputError, match=r"at most 0\.49"):
+        nested_thresholds(Thresholds(Domain(size)), 0.495, levels)
+
+
+def test_nested_thresholds_need_room():
+    with pytest.raises(InputError, match="32 elements"):
+        nested_thresholds(Thresholds(Domain(31)), 0.2, 1)
 
 
 def test_the_stages_of_n_star():
