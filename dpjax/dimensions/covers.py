@@ -1,6 +1,6 @@
 """0-covers of a finite class on a tree of domain elements, and the Sauer lemma that bounds them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -156,23 +156,40 @@ class _Worst:
             most = sum(self.bound(rows, depth) for rows in sets)
             for number, column in enumerate(self.columns):
                 parts = [rows & part for rows in sets for _, part in column if rows & part]
-                if len(parts) == len(sets) or sum(self.bound(part, depth - 1) for part in parts) <= best[0]:
+                limit = sum(self.bound(part, depth - 1) for part in parts)
+                if len(parts) == len(sets) or limit <= best[0]:
                     continue  # no set is split, or not enough
                 several = [part for part in parts if part & part - 1]
-                for side in range(1 << max(0, len(several) - 1)):
-                    self.clock.tick()
-                    left, right = (
-                        tuple(part for i, part in enumerate(several) if (side >> i & 1) == which) for which in (0, 1)
-                    )
+                for left, right in self._ways(several, depth - 1):
                     size = len(parts) - len(several) + self.largest(left, depth - 1) + self.largest(right, depth - 1)
                     if size > best[0]:
                         best = size, number, left, right
-                    if best[0] == most:
-                        break
+                    if best[0] == limit:
+                        break  # no other way to send the sets gives more
                 if best[0] == most:
                     break
             self.found[sets, depth] = best
         return self.found[sets, depth]
+
+    def _ways(self, sets: list[int], depth: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Ways to send sets to the left and to the right, one of which is best for subtrees of a depth."""
+        right = np.zeros(len(sets), bool)
+        if depth > 1:
+            for side in range(1 << max(0, len(sets) - 1)):
+                self.clock.tick()
+                yield _parted(sets, [side >> i & 1 for i in range(len(sets))])
+            return
+        if depth == 1 and sets:  # each set goes where the column of that side says more labels
+            labels = np.array(
+                [[sum(bool(rows & part) for _, part in column) for column in self.columns] for rows in sets]
+            )
+            most = 0
+            for column in labels.T:
+                self.clock.tick()
+                sums = np.maximum(labels, column[:, None]).sum(axis=0)
+                if sums.max() > most:
+                    most, right = sums.max(), labels[:, np.argmax(sums)] > column
+        yield _parted(sets, right)
 
     def bound(self, rows: int, depth: int) -> int:
         """At least the cover number of a set on every tree: each label may continue with its own best subtrees."""
@@ -187,6 +204,11 @@ class _Worst:
             )
             self.bounds[rows, depth] = max(sizes, default=1)
         return self.bounds[rows, depth]
+
+
+def _parted(sets: Sequence[int], right: Iterable) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    marked = list(zip(sets, right, strict=True))
+    return tuple(rows for rows, on in marked if not on), tuple(rows for rows, on in marked if on)
 
 
 def sauer_bound(depth: int, dimension: int, largest: int) -> int:

@@ -122,7 +122,7 @@ def test_a_time_limit_of_uniform_and_cover_bounds():
     assert not uniform.exact and uniform.witness.holds(matrix) and uniform.witness.depth == uniform.lower
     cover = dimensions.zero_cover_number(matrix, 9, seconds=0.05)
     assert not cover.exact and cover.lower == 1
-    assert cover.upper == dimensions.sauer_bound(9, 8, 5) >= dimensions.zero_cover_number(matrix, 3).value
+    assert cover.upper == dimensions.sauer_bound(9, 8, 5) >= dimensions.zero_cover_number(matrix, 2).value
     littlestone = dimensions.littlestone_dimension(families.thresholds(2000), seconds=0.01)
     assert littlestone.lower <= 10 <= littlestone.upper and littlestone.witness.holds(families.thresholds(2000))
 
