@@ -169,7 +169,7 @@ def test_labels_bit_by_bit_at_the_planned_rows(bits, d):
     learner, each = dp.BitReduction(concepts, sets_of_bit), dp.Accuracy(GOAL.alpha / bits, GOAL.beta / bits)
     atoms = concepts.domain.spread(bits * d + 1)
     law = dp.from_weights(concepts.domain, atoms, [*range(2, bits * d + 2), 9 * bits * d])
-    sets = [concepts.one.encoded([atoms[i * d : (i + 1) * d]]) for i in range(bits)]
+    sets = [concepts.bit.encoded([atoms[i * d : (i + 1) * d]]) for i in range(bits)]
     task = dp.Task(concepts, law, np.concatenate(sets, axis=1))
     rows, plan = learner.learners[0].lists.rows(each), learner.plan(BUDGET, GOAL)
     batches = learner.learners[0].lists.batches(BUDGET, each)
@@ -184,7 +184,7 @@ def test_labels_from_rows_and_from_counts():
     """The same law of answers: 200 runs each, at numbers where a bit is right in a part of them."""
     concepts = dp.Bitwise(dp.PointSets(dp.Domain(2**40), 1), 2)
     learner = dp.BitReduction(concepts, few_batches, (1, 1))
-    targets = np.concatenate([concepts.one.encoded([[x]]) for x in (5, 2**33)], axis=1)
+    targets = np.concatenate([concepts.bit.encoded([[x]]) for x in (5, 2**33)], axis=1)
     task = dp.Task(concepts, dp.from_weights(concepts.domain, [5, 2**33, 2**39], [5, 4, 1]), targets)
     plan = learner.plan(dp.Privacy(1.0, 0.02), GOAL)
 
