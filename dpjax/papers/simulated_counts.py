@@ -94,7 +94,7 @@ def errors_of_labels(
     parts = enumerate(zip(cast(Any, learner.learners), targets, plan.bits, rows, strict=True))
     bits = [
         _wrong(
-            one, Task(task.concepts.one, task.distribution, target), inner, size, seed, range(i, trials << 4, 1 << 4)
+            one, Task(task.concepts.bit, task.distribution, target), inner, size, seed, range(i, trials << 4, 1 << 4)
         )
         for i, (one, target, inner, size) in parts
     ]
