@@ -30,6 +30,7 @@ from dpjax.experiments.sweep.hard_tasks import (
     hard_point_sets,
     hard_points,
     hard_tree,
+    nested_thresholds,
 )
 from dpjax.experiments.sweep.task import Task
 
@@ -79,7 +80,7 @@ def _law(domain, masses):
 
 @tasks.register
 def _(concepts: Thresholds, alpha):
-    """Mass just above alpha on either side of the target, at the ends of the domain, too; one atom; two atoms."""
+    """Mass just above alpha on either side of the target, at the ends, too; one atom; two atoms; nests."""
     size, domain, above = concepts.domain.size, concepts.domain, 1.01 * alpha
     found = {}
     for name, t in (("bottom", 0), ("above the bottom", 1), ("middle", size // 2 - 1), ("below the top", size - 2)):
@@ -90,6 +91,8 @@ def _(concepts: Thresholds, alpha):
     found["all positive"] = Task(concepts, _law(domain, {0: 0.5, size - 1: 0.5}), [size - 1])
     if size >= 4096:
         found["flat"] = gapped_thresholds(concepts, alpha)
+        found["nested"] = nested_thresholds(concepts, alpha, 1)
+        found["nested twice"] = nested_thresholds(concepts, alpha, 2)
     return found
 
 
