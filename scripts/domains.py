@@ -10,7 +10,6 @@ from itertools import product
 from math import ceil
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from pages import about, figure_path, options, table, write_page
 
@@ -129,6 +128,22 @@ class Case:
         return f"{self.planned / self.star.n_high:.2f}" if self.star and self.star.n_high else None
 
 
+@dataclass(frozen=True)
+class OnEachLaw:
+    """One learner on one domain with each distribution of `LAWS`: brackets, and the lowest success at the planned n."""
+
+    name: str
+    bits: int
+    stars: Sequence[Bracket | None]
+    lowest: Rate
+
+    @property
+    def hardest(self) -> tuple[int, int] | None:
+        """The largest of all lower and of all upper ends."""
+        ends = [(found.n_low or 0, found.n_high) for found in self.stars if found and found.n_high]
+        return (max(low for low, _ in ends), max(high for _, high in ends)) if len(ends) == len(self.stars) else None
+
+
 @cache
 def planned(name: str, bits: int, epsilon: float) -> int:
     """`sample_size` over 2**bits elements."""
@@ -159,12 +174,12 @@ def measured(name: str, bits: int, epsilon: float, trials: int, cells: Cells) ->
     return case
 
 
-def on_each_law(name: str, bits: int, trials: int, cells: Cells) -> tuple[Any, ...]:
-    """Brackets of n* on each distribution, and the lowest success at the planned n; a row of the page's table."""
+def on_each_law(name: str, bits: int, trials: int, cells: Cells) -> OnEachLaw:
+    """Brackets and successes at epsilon 1."""
     settings = [setting(name, bits, 1.0, law) for law in LAWS]
-    stars = [words(star(point, trials, cells)) for point in settings]
+    stars = [star(point, trials, cells) for point in settings]
     lowest = min((rate(point, cells, trials) for point in settings), key=lambda found: found.successes / found.trials)
-    return bits, NAMES[name], *stars, str(lowest)
+    return OnEachLaw(name, bits, stars, lowest)
 
 
 def words(found: Bracket | None) -> str | None:
@@ -210,7 +225,11 @@ def main(
         header,
         [(c.bits, f"{c.epsilon:g}", NAMES[c.name], c.planned, str(c.success), words(c.star), c.slack) for c in cases],
     )
-    page += TEMPTING + table(("bits", "learner", *LAWS, "lowest success"), on_all)
+    page += TEMPTING + table(
+        ("bits", "learner", *LAWS, "lowest success"),
+        [(case.bits, NAMES[case.name], *map(words, case.stars), str(case.lowest)) for case in on_all],
+    )
+    page += _hardest(on_all)
     growth = planned("majority", 2048, 1.0) / planned("majority", 16, 1.0) - 1
     page += TAIL.format(measured=_measured(cases), growth=f"{growth:.0%}", **_records())
     write_page(out / "domains.md", page)
@@ -263,6 +282,15 @@ def _measured(cases: Sequence[Case]) -> str:
                     f"brackets do not meet. At {best} bits KLN needs at least {ratio:.1f} times its rows."
                 )
     return "\n".join(said)
+
+
+def _hardest(cases: Sequence[OnEachLaw]) -> str:
+    said = []
+    for bits in dict.fromkeys(case.bits for case in cases):
+        ends = {NAMES[c.name]: c.hardest for c in cases if c.bits == bits and c.hardest}
+        each = ", ".join(f"{name} ({low}, {high}]" for name, (low, high) in ends.items())
+        said.append(f"at {bits} bits {each}")
+    return f"\nThe hardest of the four for each, ends apart: {'; '.join(said)}.\n"
 
 
 def _ahead(high: Mapping[tuple[str, int], Bracket], name: str, bits: int) -> bool:
