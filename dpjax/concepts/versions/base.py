@@ -44,7 +44,9 @@ class Versions(Base):
 
     def dimension(self, space: Space) -> int:
         """The Littlestone dimension."""
-        return self._known(space, lambda: max((1 + min(map(self.dimension, two)) for two in self._cuts(space)), default=0))
+        return self._known(
+            space, lambda: max((1 + min(map(self.dimension, two)) for two in self._cuts(space)), default=0)
+        )
 
     def reduced(self, space: Space, depth: int) -> int:
         """The least, over trees of at most ``depth`` >= 0 queries, of the largest dimension at a leaf."""

@@ -68,4 +68,4 @@ class Copies(Versions):
 
     def _part(self, x: int) -> tuple[int, int]:
         """The part that has the element, and its first element."""
-        return max((pair for pair in enumerate(self._starts()) if pair[1] <= x and pair[0] < len(self.parts)))
+        return max(pair for pair in enumerate(self._starts()) if pair[1] <= x and pair[0] < len(self.parts))

@@ -128,9 +128,10 @@ class SpiderPaths(Paths):
         if not isinstance(space, frozenset):
             number = of_path(space[2] - space[1] + 1, allowed)
             return number if allowed is None or number.bit_length() <= allowed + most + 1 else None
-        equal = min(self.legs - len(space), most + 2)
-        lengths = [steps for _, steps in space] + [(1 << self.bits) - 1] * equal
-        parts = [of_path(length, allowed) for length in lengths]
+        uncut, equal = of_path((1 << self.bits) - 1, allowed), min(self.legs - len(space), most + 2)
+        if allowed is not None and equal == most + 2 and joined([uncut] * 2, True, allowed) is None:
+            return None  # all but one of the equal legs would be cut, each at a level of its own
+        parts = [of_path(steps, allowed) for _, steps in space] + [uncut] * equal
         if allowed is not None and max(parts).bit_length() > allowed + most + 1:
             return None
         return joined(parts, True, allowed, most)

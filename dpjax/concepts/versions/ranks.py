@@ -21,26 +21,23 @@ def joined(parts: Sequence[int], root: bool, allowed: int | None = None, most: i
 
     root: whether the node itself is a concept. allowed: w; by default nothing is cut.
     """
-    if allowed is None:
-        return _part(parts, root, max(map(int.bit_length, parts), default=0) + 1)
-    parts, floor = list(parts), allowed + 1
+    parts, floor = list(parts), max(map(int.bit_length, parts), default=0) + 1 if allowed is None else allowed + 1
     while True:
         some = twice = 0
         for number in parts:
             twice, some = twice | (some & number), some | number
+        level = floor
         if clash := twice >> floor:
-            level = allowed + clash.bit_length()
-        elif (part := _part(parts, root, floor)) is not None:
+            level += clash.bit_length()
+        elif (part := _part(some, twice, root, floor)) is not None:
             return (some >> floor << floor) | part
-        else:
-            level = allowed
-        level += 1
         while some >> level & 1:
             level += 1
-        if level > allowed + most:
+        if level >= floor + most:
             return None
-        at = max(range(len(parts)), key=lambda i: parts[i] & ((1 << level) - 1))
-        parts[at] = (parts[at] >> level << level) | 1 << level
+        below = (1 << level) - 1
+        at = max(range(len(parts)), key=[number & below for number in parts].__getitem__)
+        parts[at] = (parts[at] & ~below) | below + 1
 
 
 def of_path(nodes: int, allowed: int | None = None) -> int:
@@ -51,14 +48,15 @@ def of_path(nodes: int, allowed: int | None = None) -> int:
     return (cuts << allowed + 1) + rest + 1
 
 
-def _part(parts: Sequence[int], root: bool, bits: int) -> int | None:
-    """The bits of the part at a node, from those of its children; None if it has no place in so many bits.
+def _part(some: int, twice: int, root: bool, bits: int) -> int | None:
+    """The bits of the part at a node, from those that some of its children have, and some two; None if it has no place
+    in so many bits.
 
     Two parts of dimension m make one of m + 1, whose lowest node is this one: nothing is left of lower bits.
     """
     total, carry = 0, root
     for level in range(bits):
-        count = sum(number >> level & 1 for number in parts) + carry
+        count = (some >> level & 1) + (twice >> level & 1) + carry
         total = 0 if count > 1 else total | count << level
         carry = count > 1
     return None if carry else total
