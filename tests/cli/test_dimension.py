@@ -56,7 +56,7 @@ def test_a_class_with_more_labels(capsys):
     [
         ("Thresholds(Domain(2**64))", 64, [63, 56, 0]),
         ("PointSets(Domain(2**64), 3)", 3, [3, 3, 3]),
-        ("Spider(4, 90)", 90, [90, 84, 28]),
+        ("Spider(4, 90)", 90, [90, 85, 29]),
     ],
 )
 def test_a_class_that_is_too_large_to_list(capsys, words, dimension, left):
