@@ -154,6 +154,15 @@ def test_large_domains():
     assert few.after(leg, 2**44 + 1, 0) is None and few.after(leg, 5, 1) is None and few.after(leg, 5, 0) == leg
 
 
+def test_numbers_out_of_range():
+    line = versions_of(dp.Thresholds(dp.Domain(2**64)))
+    for x in (-1, 2**64, 0.5):
+        with pytest.raises(InputError, match="x"):
+            line.prediction(line.whole, x)
+    with pytest.raises(InputError, match="depth"):
+        line.reducible(line.whole, -1)
+
+
 def test_the_least_number_of_a_node_over_all_ways_to_cut_below_it():
     generator = random.Random(6)
     found = 0

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable
 from functools import cached_property
 from typing import Any
 
+from dpjax.core import checks
 from dpjax.core.members import Base, member, required
 
 Space = Any
@@ -30,7 +31,7 @@ class Versions(Base):
 
     @abstractmethod
     def after(self, space: Space, x: int, y: int) -> Space | None:
-        """The concepts of the space that label element x with y; None if there is none."""
+        """The concepts of the space that label element x, below ``elements``, with y, 0 or 1; None if there is none."""
 
     @abstractmethod
     def queries(self, space: Space) -> Iterable[int]:
@@ -58,10 +59,12 @@ class Versions(Base):
 
     def reducible(self, space: Space, depth: int) -> bool:
         """Whether a tree of ``depth`` queries reduces the dimension at every leaf."""
+        checks.integer("depth", depth, 0)
         return self.reduced(space, depth) < self.dimension(space)
 
     def prediction(self, space: Space, x: int) -> int:
         """The optimal prediction at element x: the label whose concepts keep the larger dimension, 0 if both do."""
+        checks.integer("x", x, 0, self.elements - 1)
         zero, one = (self.after(space, x, y) for y in (0, 1))
         return int(zero is None or (one is not None and self.dimension(one) > self.dimension(zero)))
 
