@@ -3,6 +3,7 @@
 Run: python scripts/dimensions.py [--out FOLDER] [--seed SEED] [--trials CLASSES]
 """
 
+import time
 from collections import Counter
 from math import log, log2
 from pathlib import Path
@@ -13,8 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from pages import about, figure_path, options, table, write_page
 from papers.bgs_dimensions import COUNTEREXAMPLE, Measured, inequalities, measure, random_class
 
+from dpjax.concepts import Domain, Finite, Points, PointSets, Spider, Thresholds, tree_generators
 from dpjax.dimensions import families, littlestone_dimension, psi_littlestone_dimension
 from dpjax.dimensions.psi import bits
+from dpjax.lists import versions_of
 from dpjax.plots.files import save
 
 HEAD = """# Dimensions of finite classes, and the theorems that relate them
@@ -27,6 +30,8 @@ Written by `scripts/dimensions.py`. Dimensions are exact; seconds are those of o
 
 """
 EXTREMAL = """
+## The theorems
+
 The extremal classes of Bun, Gaboardi and Sivakumar: a bit may have a much larger Littlestone dimension than the class
 (Theorem 6.1), copies multiply dimensions (Claim 6.2), and the class may have a larger one than its bits (Theorem 7.2):
 
@@ -47,6 +52,30 @@ A counterexample to Theorem 7.1 as printed has labels 0..{k}: rows {rows}, with 
 Each circle is a pair of values, its area the number of classes; triangles are the extremal classes. The largest ratio
 of max d_i to MLD ln(k + 1) on random classes is {ratio:.3g}; the proof allows 6.
 """
+STRUCTURE = """
+## Classes by their structure
+
+Classes of any size answer by their structure (`ConceptClass.versions`): the Littlestone dimension, the optimal
+prediction after some labels, and the least dimension that trees of so many queries leave at every leaf. Seconds are
+those of all of it, and of one optimal prediction after labels at both ends of the domain.
+
+"""
+MATRICES = """
+Other classes answer by sets of rows of their matrix (`lists.versions_of`). CPU seconds to
+read the matrix, and for the optimal predictions at {predicted} elements after {labels} labels of one concept.
+
+"""
+QUERIES, MATRIX_SIZES, LABELS, PREDICTED = (1, 8, 64), (1000, 3000, 10_000), 8, 10
+LARGE = {
+    "thresholds on 2^64 elements": Thresholds(Domain(2**64)),
+    "thresholds on 2^2048 elements": Thresholds(Domain(2**2048)),
+    "points of 2^64": Points(Domain(2**64)),
+    "3-points of 2^64": PointSets(Domain(2**64), 3),
+    "4 legs of 2^62 steps": Spider(4, 62),
+    "2^20 legs of 2^44 steps": Spider(2**20, 44),
+    "prefixes of 12 bits": tree_generators.prefixes(12),
+    "a random recursive tree": tree_generators.recursive(10_000, 0),
+}
 SIZES = {"labels": 8, "rows": 27, "elements": 5}  # the largest of random classes
 
 
@@ -59,7 +88,7 @@ def main(out: Path, seed: int, classes: int) -> dict[str, int]:
     counter = measure(COUNTEREXAMPLE)
     ratio = max(one.largest_bit / (one.multiclass * log(one.k + 1)) for one in measured if one.multiclass)
     page = HEAD + table(("class", "concepts", "elements", "dimension", "seconds"), _known())
-    page += EXTREMAL + table(("class", "concepts", "MLD", "largest d_i", "Psi^bin", "stated"), extremal)
+    page += structure() + EXTREMAL + table(("class", "concepts", "MLD", "largest d_i", "Psi^bin", "stated"), extremal)
     page += RANDOM.format(classes=classes, most=SIZES["labels"] - 1, rows=SIZES["rows"], elements=SIZES["elements"])
     page += table(("source", "statement", "cases", "failures", "closest"), rows)
     page += COUNTER.format(
@@ -97,6 +126,41 @@ def _known() -> list[tuple]:
     }
     found = {name: littlestone_dimension(matrix) for name, matrix in made.items()}
     return [(name, *made[name].shape, str(one), f"{one.seconds:.2f}") for name, one in found.items()]
+
+
+def structure() -> str:
+    """The section on classes that are not listed, and on large matrices."""
+    heads = ("class", "concepts", "dimension", *(f"after {one}" for one in QUERIES), "seconds")
+    page = STRUCTURE + table(heads, map(_by_structure, LARGE))
+    heads = ("concepts", "elements", "class", "dimension after the labels", "CPU seconds")
+    page += MATRICES.format(predicted=PREDICTED, labels=LABELS)
+    return page + table(heads, [_of_matrix(size, name) for size in MATRIX_SIZES for name in ("thresholds", "random")])
+
+
+def _by_structure(name: str) -> tuple:
+    concepts, start = LARGE[name], time.process_time()
+    versions = concepts.versions()
+    dimension = versions.dimension(versions.whole)
+    left = [versions.reduced(versions.whole, depth) for depth in QUERIES]
+    space = versions.after(
+        versions.after(versions.whole, versions.elements - 1, 0), 0, int(name.startswith("thresholds"))
+    )
+    versions.prediction(space, versions.elements // 2)
+    exponent = log2(concepts.size)
+    return name, f"2^{exponent:.4g}", dimension, *left, f"{time.process_time() - start:.4f}"
+
+
+def _of_matrix(size: int, name: str) -> tuple:
+    generator = np.random.default_rng(0)
+    matrix = np.tri(size, dtype=np.int8) if name == "thresholds" else generator.integers(0, 2, (size, size), np.int8)
+    concepts, start = Finite.of(matrix), time.process_time()
+    versions = versions_of(concepts)
+    space, target = versions.whole, matrix[size // 3]
+    for x in generator.choice(size, LABELS, replace=False).tolist():
+        space = versions.after(space, x, int(target[x]))
+    for x in range(0, size, size // PREDICTED):
+        versions.prediction(space, x)
+    return size, size, name, versions.dimension(space), f"{time.process_time() - start:.2f}"
 
 
 def _extremal() -> list[tuple]:

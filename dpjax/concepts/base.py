@@ -11,6 +11,7 @@ from jax import Array
 from dpjax.concepts.domain import Domain, FiniteDomain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.listing import labels_of_all
+from dpjax.concepts.versions import Versions
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import Base, implements, member, missing, required
@@ -158,6 +159,12 @@ class ConceptClass(Base):
     def xor(self) -> Any:
         """Host: the class of all symmetric differences of two concepts, a `Finite`: queries of sanitizers. Optional."""
         raise missing("concepts", self, ConceptClass.xor, "take a Finite class: Finite.of(matrix)")
+
+    def versions(self) -> Versions:
+        """Host: the version spaces of a class of two labels by its structure: Littlestone dimensions, optimal
+        predictions, and how far queries reduce them. Optional; `lists.versions.versions_of` takes the matrix of a class
+        that does not say."""
+        raise missing("concepts", self, ConceptClass.versions, "call dpjax.lists.versions_of")
 
     # Cuts of sets: `GenericLearner`, lower bounds and audits.
 

@@ -11,7 +11,7 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import first_rows
 
-_LARGEST = 1 << 26  # entries of a matrix
+LARGEST = 1 << 26  # entries of a matrix
 _BLOCK = 1 << 10  # concepts evaluated at once
 
 
@@ -28,8 +28,8 @@ def labels_of_all(concepts: Any) -> np.ndarray:
     ``pieces``, or with more than 2^26 labels in all.
     """
     size, elements = int(concepts.size), int(concepts.domain.size)
-    if size * elements > _LARGEST:
-        expected = f"at most 2^26 = {_LARGEST} labels in all"
+    if size * elements > LARGEST:
+        expected = f"at most 2^26 = {LARGEST} labels in all"
         advice = "take a smaller domain, such as Thresholds(64)"
         raise InputError("class", expected, f"{size} concepts on {elements} elements", advice)
     x = np.asarray(concepts.domain.encode(range(elements)))

@@ -15,6 +15,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain, require, require_narrow
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.points import first_of_each
+from dpjax.concepts.versions.subsets import Subsets
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 
@@ -140,6 +141,12 @@ class PointSets(ConceptClass):
         """An upper bound of the ways in which the class labels ``elements`` elements."""
         few = min(elements, self.domain.size)
         return min(self.size, sum(comb(few, i) for i in range(min(self.ones, few) + 1)) ** self.bits)
+
+    def versions(self) -> Subsets:
+        """See `ConceptClass.versions`; for labels of one bit."""
+        if self.bits > 1:
+            raise InputError("bits", "labels of one bit", f"{self.bits} bits", "ask for those of each bit")
+        return Subsets(self.domain.size, self.ones)
 
     def _labels(self, hypothesis: Hypothesis, x: Array) -> Array:
         """The labels that hypothesis j gives to the elements of row j of ``uint32[k, e, limbs]``, ``bool[k, e, L]``."""

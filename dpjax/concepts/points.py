@@ -14,6 +14,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hashing import Buckets, bucket_error
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.concepts.on_line import OnLine
+from dpjax.concepts.versions.subsets import Subsets
 from dpjax.core.arithmetic import Arithmetic, decode
 from dpjax.mechanisms.intervals import Pieces
 
@@ -97,6 +98,10 @@ class Points(OnLine):
         outside = jnp.min(jnp.where(taken, tried, jnp.arange(tried, dtype=jnp.int32)))
         last = value[jnp.minimum(outside, tried - 1)]
         return jnp.concatenate([number, last[None]]), jnp.append(first_of_each(number, real), outside < tried)
+
+    def versions(self) -> Subsets:
+        """See `ConceptClass.versions`: sets of one element."""
+        return Subsets(self.domain.size, 1)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Cells of equal empirical error: each value that occurs, then all other values together. n + 1 cells.

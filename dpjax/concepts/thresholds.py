@@ -15,6 +15,7 @@ from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.concepts.on_line import OnLine
 from dpjax.concepts.points import first_of_each
 from dpjax.concepts.tree.rooted import Rooted
+from dpjax.concepts.versions.intervals import Intervals
 from dpjax.core.arithmetic import decode
 from dpjax.mechanisms.intervals import Pieces
 
@@ -98,6 +99,10 @@ class Thresholds(OnLine, Rooted):
     def height(self) -> int:
         """The height as a tree of VC dimension 1: node t, at depth t, is threshold t; threshold 0 is the root."""
         return self.size - 1
+
+    def versions(self) -> Intervals:
+        """See `ConceptClass.versions`: intervals of thresholds."""
+        return Intervals(self.domain.size)
 
     def deterministic(self, x: Array, y: Array, mask: Array) -> Array:
         """The deterministic points of t samples as the path of one node, ``uint32[t, W]``; the root if inconsistent.

@@ -1,6 +1,7 @@
 """A time limit for searches."""
 
 import time
+from math import inf
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -26,6 +27,11 @@ class Clock:
         """Called inside a search; raises `TimeIsUp` when the limit is reached."""
         if self._limit is not None and self.seconds > self._limit and not self._released:
             raise TimeIsUp
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, at least 0; infinity without a limit, or after `release`."""
+        return inf if self._limit is None or self._released else max(0.0, self._limit - self.seconds)
 
     @property
     def late(self) -> bool:

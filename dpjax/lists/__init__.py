@@ -7,3 +7,4 @@ from .globally_stable import GloballyStable as GloballyStable
 from .irreducibility import Irreducibility as Irreducibility
 from .minimal_sets import MinimalSets as MinimalSets
 from .version_space import VersionSpace as VersionSpace
+from .versions import versions_of as versions_of

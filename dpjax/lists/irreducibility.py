@@ -103,7 +103,7 @@ class Irreducibility(Lists):
     def rows(self, accuracy: Accuracy) -> int:
         """Both halves of a batch; NoTheoremError for smaller trees than the theorem's."""
         sizes, width = self.sizes(accuracy), self.concepts.width
-        least = theory.irreducible_depth(self.concepts.size, width, float(accuracy.alpha))
+        least = theory.irreducible_depth(self.dimension, self.concepts.size, width, float(accuracy.alpha))
         if self.depth is not None and self.depth < least:
             raise NoTheoremError("depth", f"at least the theorem's {least}", str(self.depth), "leave it to the planner")
         return sizes.first + sizes.second

@@ -69,7 +69,8 @@ class MinimalSets(Lists):
     @property
     def dimension(self) -> int:
         """The Littlestone dimension of the class."""
-        return min(self.concepts.ones, self.concepts.domain.size - self.concepts.ones)
+        versions = self.concepts.versions()
+        return versions.dimension(versions.whole)
 
     @property
     def words(self) -> int:

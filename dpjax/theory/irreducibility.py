@@ -5,7 +5,7 @@ from math import ceil, comb, expm1, log
 
 from dpjax.core import checks
 from dpjax.core.host import host_functions
-from dpjax.theory.search import smallest
+from dpjax.theory.search import log_over, smallest
 from dpjax.theory.version_spaces import levels
 
 BAD = 0.05  # probability that the first half of a batch misleads, and the same for the second
@@ -35,36 +35,74 @@ class Sizes:
         return sum(self.lengths)
 
 
-def irreducible_depth(concepts: int, elements: int, alpha: float) -> int:
+def growth(dimension: int, concepts: int | None, elements: int) -> int:
+    """The most ways in which a class of Littlestone dimension d labels so many elements, by Sauer's lemma: at most
+    sum_{i <= d} C(elements, i), also for the leaves of trees of that depth; at most its number of concepts."""
+    checks.integer("dimension", dimension, 0, 64)
+    if concepts is not None:
+        checks.integer("concepts", concepts, 1)
+    ways = sum(comb(checks.integer("elements", elements, 0), i) for i in range(dimension + 1))
+    return ways if concepts is None else min(concepts, ways)
+
+
+def irreducible_depth(dimension: int, concepts: int | None, elements: int | None, alpha: float) -> int:
     """r: a class that no tree of this depth reduces agrees with its optimal prediction on any r elements.
 
-    A prediction with error above rho = alpha / 5 would be caught by r > ln |C| / rho random ones; all elements suffice.
+    A prediction with error above rho = alpha / 5 would be caught by r > ln |C| / rho random ones, and by r >= 8 / rho
+    with 2 G(2 r) < 2^(rho r / 2), G the `growth`; all elements suffice. concepts, elements: None if there is no bound.
     """
-    return min(checks.integer("elements", elements, 1), int(5 * log(concepts) / alpha) + 1)
+    checks.probability("alpha", alpha)
+
+    def caught(r: int) -> bool:
+        return alpha * r >= 40 and alpha / 10 * r * log(2) > log_over(2 * growth(dimension, concepts, 2 * r), 1.0)
+
+    found = [smallest(caught)]
+    if concepts is not None:
+        found.append(int(5 * log(concepts) / alpha) + 1)
+    return min(found if elements is None else [*found, checks.integer("elements", elements, 1)])
 
 
-def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int | None = None) -> Sizes:
-    """For error alpha, from a class of Littlestone dimension d with |C| concepts over N elements.
+def separating_rows(dimension: int, concepts: int | None, gaps: int, top: float, bad: float) -> int:
+    """As `version_spaces.levels`, for all functions of a class at once by their `growth` G on two samples.
+
+    The relative deviations (p - q) / sqrt(p) and (q - p) / sqrt(q) of errors p and empirical errors q exceed t each
+    with probability at most 4 G(2 n) exp(-n t^2 / 4) (Vapnik 1998; Anthony and Bartlett 1999, Section 5.5), and a level
+    is misjudged only for t >= sqrt(top) / (2 gaps).
+    """
+    checks.integer("gaps", gaps, 1)
+    rate = checks.probability("top", top) / (16 * gaps**2)
+    checks.probability("bad", bad)
+    return smallest(lambda n: n * rate >= log_over(8 * growth(dimension, concepts, 2 * n), bad))
+
+
+def sizes(dimension: int, concepts: int | None, elements: int | None, alpha: float, depth: int | None = None) -> Sizes:
+    """For error alpha, from a class of Littlestone dimension d, with |C| concepts over N elements if these are known.
 
     Levels alpha_0 = alpha / 5 > ... > alpha_{d+1} = 0, which the empirical error separates with failure `BAD` over all
-    concepts (`version_spaces.levels`). The trees of level j have depth
-    K_j = (2^j - 1) r; a tree deeper than N does no more than one of depth N. A tree of depth K has at most
-    sum_{i <= d} C(K, i) leaves that are not empty. The second half keeps errors up to 3 alpha_0: the stable candidate
-    has error at most 2 alpha_0, and none above 5 alpha_0 is kept.
+    concepts (the fewer rows of `version_spaces.levels` and `separating_rows`). The trees of level j have depth
+    K_j = (2^j - 1) r; a tree deeper than N does no more than one of depth N. A tree of depth K has at most `growth`
+    leaves that are not empty. The second half keeps errors up to 3 alpha_0: the stable candidate has error at most
+    2 alpha_0, and none above 5 alpha_0 is kept.
+
+    With concepts and elements None all sizes are those of an infinite class: rows of order
+    d^3 (d^2 + ln(1 / (beta delta))) / (epsilon alpha), up to logarithms of d and 1 / alpha.
 
     depth: r; by default `irreducible_depth`, and smaller numbers carry no promise. Proof:
       docs/proofs/irreducibility.md#levels and docs/proofs/irreducibility.md#sizes.
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
     """
-    checks.integer("dimension", dimension, 0, 64)
-    checks.integer("concepts", concepts, 1)
-    checks.probability("alpha", alpha)
-    r = irreducible_depth(concepts, elements, alpha) if depth is None else checks.integer("depth", depth, 1)
-    depths = tuple(min((2**j - 1) * r, elements) for j in range(dimension + 1))
-    lengths = tuple(min(concepts, sum(comb(k, i) for i in range(dimension + 1))) for k in depths)
-    top = alpha / 5
-    first, cuts = levels(concepts, dimension + 1, top, BAD)
-    second = ceil(max(14 / 3 * log(2 / BAD), 2.5 * log(2 * sum(lengths) / BAD)) / top)
+    r = irreducible_depth(dimension, concepts, elements, alpha)
+    if depth is not None:
+        r = checks.integer("depth", depth, 1)
+    deepest = [] if elements is None else [elements]
+    depths = tuple(min([(2**j - 1) * r, *deepest]) for j in range(dimension + 1))
+    lengths = tuple(growth(dimension, concepts, k) for k in depths)
+    top, gaps = alpha / 5, dimension + 1
+    first = separating_rows(dimension, concepts, gaps, top, BAD)
+    by_number, cuts = levels(1 if concepts is None else concepts, gaps, top, BAD)
+    if concepts is not None:
+        first = min(first, by_number)
+    second = ceil(max(14 / 3 * log(2 / BAD), 2.5 * log_over(2 * sum(lengths), BAD)) / top)
     return Sizes(depths, lengths, first, second, cuts, 3 * top)
 
 
@@ -81,7 +119,7 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     checks.delta(delta, positive_for="a selection from lists")
     checks.probability("beta", beta)
     part, rate = beta / 3, epsilon / 2
-    gate = 1 + log(length / min(delta, expm1(min(rate, 1.0)))) / rate  # e^1 - 1 is above every delta
+    gate = 1 + log_over(length, min(delta, expm1(min(rate, 1.0)))) / rate  # e^1 - 1 is above every delta
 
     def least(votes: float) -> int:
         chance = votes * log(votes / ETA) + (1 - votes) * log((1 - votes) / (1 - ETA))
@@ -90,7 +128,7 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
             return (
                 m * chance >= log(1 / part)
                 and rate * (votes * m - gate) >= log(1 / part)
-                and rate * (2 * votes - 1) * m > log(m * length / part)
+                and rate * (2 * votes - 1) * m > log_over(m * length, part)
             )
 
         # m / ln(m length / part) grows from 3 on; all other conditions are monotone
@@ -99,8 +137,10 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     return min(map(least, _VOTES))
 
 
-def rows(dimension: int, concepts: int, elements: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
-    """Rows in all for error alpha with probability 1 - beta."""
+def rows(
+    dimension: int, concepts: int | None, elements: int | None, epsilon: float, delta: float, alpha: float, beta: float
+) -> int:
+    """Rows in all for error alpha with probability 1 - beta; concepts and elements as in `sizes`."""
     numbers = sizes(dimension, concepts, elements, alpha)
     return (numbers.first + numbers.second) * batches(numbers.length, epsilon, delta, beta)
 

@@ -28,8 +28,9 @@ def smallest(enough: Callable[[int], bool]) -> int:
 
 
 def log_over(count: int, part: float) -> float:
-    """ln(count / part) for a whole number of any size."""
-    return log(count / part) if count.bit_length() <= 500 else log(count) - log(part)
+    """ln(count / part) for a whole number and a part of any size."""
+    short = count.bit_length() <= 500 and part > 1e-150
+    return log(count / part) if short else log(count) - log(part)
 
 
 def least(enough: Callable[[float], bool], low: float, high: float) -> float:

@@ -16,6 +16,7 @@ from dpjax.core.checks import InputError
 from dpjax.dimensions import Dimension, families
 from dpjax.experiments.config.builder import CONCEPTS, Builder
 from dpjax.experiments.config.matrix_file import read_matrix
+from dpjax.theory import kln
 
 
 def answer(capsys, *words):
@@ -48,6 +49,24 @@ def test_a_class_with_more_labels(capsys):
     assert values["Littlestone dimension of bit 0"] == (4, 4) and values["Natarajan dimension"] == (2, 2)
     _, lowest = answer(capsys, "copies(one_bit_gap(7), 2)", "--bit", 0)
     assert lowest["Littlestone dimension"] == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "dimension", "left"),
+    [
+        ("Thresholds(Domain(2**64))", 64, [63, 56, 0]),
+        ("PointSets(Domain(2**64), 3)", 3, [3, 3, 3]),
+        ("Spider(4, 90)", 90, [90, 85, 29]),
+    ],
+)
+def test_a_class_that_is_too_large_to_list(capsys, words, dimension, left):
+    """By its structure."""
+    found, values = answer(capsys, words)
+    assert values == {"Littlestone dimension": (dimension, dimension)} and found["labels"] == 2
+    assert [*found["dimensions after queries"].values()] == left
+    assert found["sample sizes"]["KLN, pure"] == kln.realizable(found["concepts"], 1.0, 0.1, 0.1)
+    assert cli.main(["dimension", words]) == 0
+    assert f"Littlestone dimension {dimension}, by the structure" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

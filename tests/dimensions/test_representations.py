@@ -2,6 +2,7 @@
 
 from itertools import combinations, product
 from math import ceil, exp, log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,6 +97,20 @@ def test_the_paper_s_bounds_with_the_true_minimum(classes):
         assert size <= 2 * theory.runs_on_one_element_printed(rows, 1.0, 1 / 8)
         assert size <= theory.runs_of_learner(rows, 1.0)
     assert exp(theory.size_by_littlestone_dimension(3)) == pytest.approx(7)  # attained by all functions on 3 elements
+
+
+def test_the_time_limit_binds_the_solver(monkeypatch):
+    asked = []
+
+    def out_of_time(*_, options, **__):
+        asked.append(options["time_limit"])
+        return SimpleNamespace(status=1, x=None, fun=None)
+
+    monkeypatch.setattr("scipy.optimize.milp", out_of_time)
+    found = representation_size(ON_FOUR, seconds=60)
+    assert (
+        (found.lower, found.upper) == (1, 14) and len(asked) == 1 and 0 < asked[0] < 60 and found.witness.holds(ON_FOUR)
+    )
 
 
 def test_a_time_limit_and_what_is_too_large():

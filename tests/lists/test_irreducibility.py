@@ -9,6 +9,8 @@ from dpjax.concepts import Finite
 from dpjax.dimensions import families
 from dpjax.lists import Cells, Irreducibility
 from dpjax.lists.version_spaces import tables_of
+from dpjax.papers.simulated_counts import errors_of_labels
+from dpjax.theory import irreducibility as theory
 from tests.oracles.irreducible import Stable
 
 GOAL = dp.Accuracy(0.1, 0.05)
@@ -102,3 +104,23 @@ def test_lists_of_an_empty_batch_and_of_one_that_no_concept_fits():
     clash = nothing.copy()
     clash[0, 0, :, :] = 5
     assert not names(clash)[1].any()
+
+
+def irreducible_of_bit(bit):
+    return dp.learners.SparseAggregate(Irreducibility(bit))
+
+
+@pytest.mark.statistical
+def test_labels_bit_by_bit_at_the_planned_rows():
+    """Theorem 3.7 for labels whose bits are thresholds, d = 2 for each: 40 trials, none errs above alpha."""
+    concepts = dp.Bitwise(Finite.of(families.thresholds(3)), 2)
+    learner, each = dp.BitReduction(concepts, irreducible_of_bit), dp.Accuracy(GOAL.alpha / 2, GOAL.beta / 2)
+    task = dp.Task(concepts, dp.uniform(concepts.domain), concepts.numbered([6]))
+    lists, budget = learner.learners[0].lists, dp.Privacy(1.0, 1e-6)
+    rows = lists.rows(each)
+    assert lists.dimension == 2 and learner.sample_size(budget, GOAL) == 2 * rows * lists.batches(budget, each)
+    assert learner.sample_size(budget, GOAL) <= 2 * theory.rows(
+        2, None, None, 1.0, 1e-6, *map(float, (each.alpha, each.beta))
+    )
+    found = errors_of_labels(learner, task, learner.plan(budget, GOAL), [rows] * 2, 3, 40)
+    assert np.max(list(found)) <= GOAL.alpha

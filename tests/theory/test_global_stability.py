@@ -1,6 +1,7 @@
 """The bounds of the globally stable learner and of the learner by irreducible classes."""
 
-from math import ceil, exp, log
+from itertools import pairwise
+from math import ceil, exp, log, log2
 
 import numpy as np
 import pytest
@@ -62,7 +63,43 @@ def test_sizes_of_irreducible_trees():
     assert found.cuts == pytest.approx((0.05 / 3, 0.01, 0.01 / 3))
     assert found.keep == pytest.approx(0.06)
     assert irreducible.sizes(2, 1 << 20, 32, 0.1, depth=1).depths == (0, 1, 3)
-    assert irreducible.irreducible_depth(1, 4, 0.1) == 1
+    assert irreducible.irreducible_depth(0, 1, 4, 0.1) == 1
+
+
+def test_sizes_of_infinite_classes():
+    """Both conditions hold at the numbers and fail before; rows follow the dimension alone, about its fifth power."""
+    for d in (1, 3, 64):
+        r = irreducible.irreducible_depth(d, None, None, 0.1)
+        caught = [2 * irreducible.growth(d, None, 2 * k) < 2 ** (k / 100) and k >= 400 for k in (r - 1, r)]
+        assert caught == [False, True]
+        n, top = irreducible.separating_rows(d, None, d + 1, 0.02, 0.05), 0.02
+        failure = [log(8 * irreducible.growth(d, None, 2 * k)) - k * top / (16 * (d + 1) ** 2) for k in (n - 1, n)]
+        assert failure[0] > log(0.05) >= failure[1]
+    rows = [irreducible.rows(d, None, None, 1.0, 1e-6, 0.1, 0.1) for d in (1, 2, 32, 64)]
+    assert 3e6 < rows[0] < 4e6 and 4.5 < log2(rows[3] / rows[2]) < 5.2
+    assert irreducible.rows(2, 1 << 20, None, 1.0, 1e-6, 0.1, 0.1) < rows[1]
+    assert irreducible.rows(2, 1 << 900, None, 1.0, 1e-6, 0.1, 0.1) == rows[1]
+    assert irreducible.rows(1, None, None, 1.0, 1e-6, 0.01, 0.1) < 15 * rows[0]  # 1 / alpha, not its square
+    assert irreducible.growth(2, None, 4) == 11 and irreducible.growth(2, 7, 4) == 7
+    extreme = (
+        irreducible.rows(3, None, None, 1e-9, 1e-300, 0.1, 1e-300),
+        irreducible.rows(3, None, None, 1e9, 0.1, 0.1, 0.5),
+    )
+    assert extreme[0] > 1e18 > 1e10 > extreme[1]
+
+
+@pytest.mark.statistical
+def test_levels_are_separated_by_growth():
+    """Thresholds on a line, d = 1 by their VC dimension: the empirical errors of all functions at once, 200 samples."""
+    top, gaps = 0.2, 2
+    n = irreducible.separating_rows(1, None, gaps, top, 0.05)
+    generator, levels = np.random.default_rng(3), [top, top / 2, 0.0]
+    cuts = [(high + low) / 2 for high, low in pairwise(levels)]
+    for _ in range(200):
+        rows = np.sort(generator.random(n))
+        for (high, low), cut in zip(pairwise(levels), cuts, strict=True):
+            error = np.searchsorted(rows, [low, high]) / n  # 1[x < t] against 0 errs t
+            assert error[0] <= cut < error[1]
 
 
 @pytest.mark.parametrize("d", [1, 2])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.cli.arguments.privacy import DimensionCommand
+from dpjax.cli.commands.structure import by_structure
 from dpjax.cli.named import builder_of, class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Multiclass
@@ -33,7 +34,10 @@ def run(command: DimensionCommand) -> Answer:
     if checks.number("seconds", command.seconds) <= 0:
         raise InputError("seconds", "a number > 0", repr(command.seconds), "give a time limit, for example 60")
     builder_of(command)
-    table, rows, labels = _class(command)
+    made = class_of(command.matrix, command.imports)
+    if told := by_structure(made, command):
+        return told
+    table, rows, labels = _class(made, command)
     if command.bit is not None:
         table, rows, labels = _bit(table, rows, labels, command.bit)
     Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)  # wrong numbers stop here
@@ -117,9 +121,8 @@ def _or_none(size: Callable[[], int]) -> int | None:
     return rows if rows <= 2**62 else None
 
 
-def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
+def _class(made: Any, command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
     """The distinct rows of the class, their numbers in it, and the number of labels."""
-    made = class_of(command.matrix, command.imports)
     labels = command.labels
     if isinstance(made, ConceptClass):
         every = made.matrix()

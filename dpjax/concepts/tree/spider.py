@@ -14,6 +14,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import MOST_BITS, Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.tree.rooted import Rooted
+from dpjax.concepts.versions.paths import SpiderPaths
 from dpjax.core import checks
 from dpjax.core.arithmetic import FEWEST, Arithmetic, arithmetic, decode, encode
 
@@ -130,6 +131,10 @@ class Spider(Rooted):
     def two_paths(self) -> tuple[int, int] | None:
         """See `Rooted.two_paths`: the ends of two legs."""
         return (2 * self.height + 1, self.height) if self.legs > 1 else super().two_paths()
+
+    def versions(self) -> SpiderPaths:
+        """See `ConceptClass.versions`: steps of a leg, or what is left of all legs."""
+        return SpiderPaths(self.legs, self.bits)
 
     def _foot(self, value: Array) -> Array:
         """The element of step 0 on the same leg."""

@@ -19,6 +19,7 @@ from dpjax.concepts.tree.nodes import Nodes
 from dpjax.concepts.tree.of_class import class_order
 from dpjax.concepts.tree.points import ancestor_at_depth, deterministic_points
 from dpjax.concepts.tree.rooted import Rooted
+from dpjax.concepts.versions.paths import TreePaths
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import zero_one_matrix
@@ -195,6 +196,10 @@ class Tree(Nodes, Rooted):
         deepest, number = int(np.argmax(self.depth)), np.arange(self.size)
         off = number[(number > 0) & ~((number <= deepest) & (deepest < self.tout))]
         return deepest, int(off[0]) if len(off) else int(self.parent[deepest])
+
+    def versions(self) -> TreePaths:
+        """See `ConceptClass.versions`: sets of nodes."""
+        return TreePaths(self)
 
     def is_member(self, hypothesis: Hypothesis) -> Array:
         """``bool[k]``, whether the hypothesis is a concept of the class."""

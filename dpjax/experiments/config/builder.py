@@ -336,7 +336,7 @@ def public_names(kind: Kind = ANY) -> dict[str, Any]:
     """All names that a configuration may use for this without a module prefix; none of what makes no certain class."""
     names: dict[str, Any] = {}
     for room in kind.rooms:
-        for key, value in vars(importlib.import_module(room)).items():
+        for key, value in [*vars(importlib.import_module(room)).items()]:  # what is asked below may import more into it
             public = getattr(value, "__module__", "").startswith(room) and not key.startswith("_")
             if (
                 callable(value)

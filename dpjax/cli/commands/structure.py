@@ -1,0 +1,50 @@
+"""What `dpjax dimension` says of a class that is too large to list, by its structure."""
+
+import time
+from typing import Any
+
+from dpjax.cli.arguments.privacy import DimensionCommand
+from dpjax.cli.output import Answer, console
+from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.listing import LARGEST
+from dpjax.core.members import implements
+from dpjax.theory import kln
+
+_QUERIES = (1, 8, 64)
+
+
+def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
+    """The Littlestone dimension, and what trees of queries leave of it; None for a class that can be listed, or that
+    does not tell (`ConceptClass.versions`)."""
+    if not isinstance(made, ConceptClass) or not implements(made, ConceptClass.versions):
+        return None
+    size, elements = made.size, made.domain.size
+    if size * elements <= LARGEST or command.bit is not None:
+        return None
+    start, versions = time.monotonic(), made.versions()
+    dimension = versions.dimension(versions.whole)
+    left = {str(depth): versions.reduced(versions.whole, depth) for depth in _QUERIES}
+    seconds = time.monotonic() - start
+    numbers = command.epsilon, command.alpha, command.beta
+    rows = {"KLN, pure": kln.realizable(size, *numbers), "KLN, pure, agnostic": kln.agnostic(size, *numbers)}
+    found = {
+        "name": "Littlestone dimension",
+        "lower": dimension,
+        "upper": dimension,
+        "seconds": seconds,
+        "witness": None,
+    }
+    head = {"concepts": size, "elements": elements, "labels": 2, "dimensions": [found]}
+
+    def show() -> None:
+        out = console()
+        out.print(f"{size} concepts on {elements} elements, labels 0..1: too many to list")
+        out.print(f"Littlestone dimension {dimension}, by the structure of the class")
+        for depth, least in left.items():
+            out.print(f"    at most {least} after {depth} {'query' if depth == '1' else 'queries'}, the best ones")
+        at = f"at epsilon = {command.epsilon:g}, alpha = {command.alpha:g}, beta = {command.beta:g}"
+        out.print(f"rows that private learners need by their theorems {at}")
+        for name, least in rows.items():
+            out.print(f"    {name}: {least}")
+
+    return head | {"dimensions after queries": left, "sample sizes": rows}, show

@@ -1,0 +1,57 @@
+"""Version spaces of sets of d elements: what is known to be inside and outside."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count, islice
+
+from dpjax.concepts.versions.base import Versions
+
+Known = tuple[frozenset[int], frozenset[int]]
+"""The elements inside, and those outside."""
+
+
+@dataclass(frozen=True)
+class Subsets(Versions):
+    """The indicators of all sets of ``ones`` elements; with r of them to be found among f elements, all of these are
+    alike, and the dimension is the lesser of r and f - r."""
+
+    elements: int
+    ones: int
+    steady = True
+
+    @property
+    def whole(self) -> Known:
+        """All concepts."""
+        return frozenset(), frozenset()
+
+    def after(self, space: Known, x: int, y: int) -> Known | None:
+        """One element more is known."""
+        inside, outside = space
+        if x in inside or x in outside:
+            return space if (x in inside) == bool(y) else None
+        left, free = self._left((inside | {x}, outside) if y else (inside, outside | {x}))
+        if not 0 <= left <= free:
+            return None
+        return (inside | {x}, outside) if y else (inside, outside | {x})
+
+    def queries(self, space: Known) -> Iterable[int]:
+        """The first unknown element."""
+        left, free = self._left(space)
+        unknown = (x for x in count() if x not in space[0] and x not in space[1])
+        return islice(unknown, 1 if 0 < left < free else 0)
+
+    def dimension(self, space: Known) -> int:
+        """The lesser of r and f - r."""
+        return self.reduced(space, 0)
+
+    def reduced(self, space: Known, depth: int) -> int:
+        """Of f - K elements that are left, those answers that leave half of them inside, or as near to it as can be,
+        keep most."""
+        left, free = self._left(space)
+        after = max(0, free - depth)
+        inside = min(max(after // 2, left - (free - after)), left, after)
+        return min(inside, after - inside)
+
+    def _left(self, space: Known) -> tuple[int, int]:
+        """How many elements of the set are to be found, and among how many."""
+        return self.ones - len(space[0]), self.elements - len(space[0]) - len(space[1])
