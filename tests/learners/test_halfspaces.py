@@ -1,4 +1,4 @@
-"""Halfspaces, polyhedra and unions of simplices on small grids, and discs, by learners with theorems for every distribution."""
+"""Small grids: halfspaces, discs, polyhedra and unions of simplices, by learners that have theorems."""
 
 from itertools import product
 
