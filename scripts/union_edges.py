@@ -18,9 +18,9 @@ from dpjax.learners import UnionLearner
 from dpjax.mechanisms.cover import SlabWedges
 
 BITS, SCALES, ROWS, TEST = (6, 10, 20), (0.0, 0.003, 0.03), 6000, 20_000
-BUDGET, LARGE, ACCURACY = Privacy(1.0, 1e-6), Privacy(16.0, 1e-6), Accuracy(0.1, 0.1)
-PROVEN = {6: 200, 10: 9, 20: 3}
-"""Trials at the theorem's number of rows, for each number of bits."""
+BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+PROVEN = {(6, 16.0): 200, (6, 4.0): 200, (6, 1.0): 58, (10, 16.0): 9, (20, 16.0): 3}
+"""Trials at the theorem's number of rows, for numbers of bits and epsilon."""
 FAMILIES: dict[str, Callable[[int], SlabWedges | None]] = {"pieces": lambda d: None, "wedges": SlabWedges}
 
 
@@ -79,19 +79,19 @@ def edges(seed: int, trials: int) -> str:
 
 
 def proven(seed: int) -> str:
-    """A line for each grid: at the theorem's number of rows, trials with other edges, scales and angles."""
+    """A line for each grid and epsilon: at the theorem's rows, trials with other edges, scales and angles."""
     lines = []
-    for bits, trials in PROVEN.items():
-        d, made = 2**bits - 1, []
-        n = learner("wedges", d)[0].sample_size(LARGE, ACCURACY)
+    for (bits, epsilon), trials in PROVEN.items():
+        d, made, budget = 2**bits - 1, [], Privacy(epsilon, float(BUDGET.delta))
+        n = learner("wedges", d)[0].sample_size(budget, ACCURACY)
         angles = np.random.default_rng([seed, bits]).uniform(0, 2 * np.pi, trials)
         for trial, angle in enumerate(angles):
             law = beside(trial % 3, SCALES[trial // 3 % len(SCALES)], d, angle)
-            made += errors("wedges", law, n, d, seed, [trial], LARGE)
-            print(d, n, trial, made[-1], flush=True)
+            made += errors("wedges", law, n, d, seed, [trial], budget)
+            print(d, epsilon, n, trial, made[-1], flush=True)
         good = int(np.sum(np.array(made) <= float(ACCURACY.alpha)))
-        lines.append((d, n, f"{good} of {trials}", f"{np.median(made):.3f}", f"{np.max(made):.3f}"))
-    return table(["d", "n", f"error <= {float(ACCURACY.alpha):g}", "median error", "largest error"], lines)
+        lines.append((d, epsilon, n, f"{good} of {trials}", f"{np.median(made):.3f}", f"{np.max(made):.3f}"))
+    return table(["d", "epsilon", "n", f"error <= {float(ACCURACY.alpha):g}", "median error", "largest error"], lines)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -112,8 +112,8 @@ more, which is a part of the side of the square. On the smallest grid three step
 
 {0}
 
-At the sample size of the theorem for one triangle, epsilon = 16, alpha = beta = .1: each trial has another of the three
-edges, of the widths, and a triangle that is turned by another angle.
+At the sample size of the theorem for one triangle, alpha = beta = .1: each trial has another of the three edges, of the
+widths, and a triangle that is turned by another angle.
 
 {5}
 """

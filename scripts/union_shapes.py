@@ -156,7 +156,7 @@ and epsilon = 4.
 On these rows wedges with `Pieces` beside them err about as `Pieces` alone, here less and there more, mostly within the
 intervals. A run takes 5 to 170 times as long, and the program 45 CPU seconds to compile in place of 7. So `Pieces` is
 the default. Wedges alone err more on the turned L, where a piece is a turned rectangle, which takes three wedges, and
-somewhat more on most other shapes with uniform rows: each wedge costs about 79 nats, a piece of `Pieces` about 15. What
+somewhat more on most other shapes with uniform rows: each wedge costs up to 79 nats, a piece of `Pieces` about 15. What
 wedges are for are rows [beside an edge](union-edges.md), and a sample size for every distribution.
 
 The counties are Roanoke County, Virginia, around its cities, and Maui County, Hawaii, three islands in this box.

@@ -82,6 +82,26 @@ def balls(places: Sequence[Sequence[int]]) -> np.ndarray:
     return halfspaces([(*place, sum(part * part for part in place)) for place in _places(places)])
 
 
+def polyhedra(places: Sequence[Sequence[int]], faces: int) -> np.ndarray:
+    """The ways in which polyhedra of at most ``faces`` faces, ANDs of as many halfspaces, cut distinct points, exactly.
+
+    With one face more than there are dimensions they are triangles in the plane and simplices in space, and unbounded
+    sets of as many faces. As columns of literals they make disjunctions of unions of polyhedra, which
+    `learners.ConjunctionLearner` learns for every distribution.
+
+    Reference: Kaplan, Mansour, Matias, Stemmer 2019, SelectTriangle and Simplices: for grids that are small enough to
+      list.
+    """
+    points = _places(places)
+    checks.integer("faces", faces, 1)
+    halves = {sum(bit << place for place, bit in enumerate(cut)) for cut in _cuts(points)}
+    found, made = halves, set[int]()
+    while faces > 1 and len(made) < len(found):
+        _require_size(len(found), len(halves))  # the work of a face
+        faces, made, found = faces - 1, found, {cut & half for cut in found for half in halves}
+    return np.array(sorted([cut >> place & 1 for place in range(len(points))] for cut in found), np.int64)
+
+
 def _cuts(points: list[tuple[int, ...]]) -> set[tuple[bool, ...]]:
     """The cuts of distinct points by halfspaces, each with its complement."""
     count, whole = len(points), np.array(points, object)

@@ -116,6 +116,25 @@ def test_halfspaces_of_the_cube_are_threshold_functions(bits, count):
     assert len(matrix) == len(np.unique(matrix, axis=0)) == count
 
 
+def covered(left, removed, most):
+    """Whether at most so many of the sets have all points that are left."""
+    point = np.argmax(left)
+    if not left[point]:
+        return True
+    return most > 0 and any(covered(left & ~one, removed, most - 1) for one in removed if one[point])
+
+
+@pytest.mark.parametrize("faces", [1, 2, 3, 4])
+@pytest.mark.parametrize("places", [*PLANE, *SPACE, list(product(range(3), repeat=2)), list(product((0, 1), repeat=3))])
+def test_polyhedra_are_ands_of_halfspaces(places, faces):
+    """A cut is one if the points outside of it are those that so many halfspaces around it leave out."""
+    halves, found = families.halfspaces(places), {tuple(row) for row in families.polyhedra(places, faces)}
+    for cut in product((0, 1), repeat=len(places)):
+        removed = halves[(halves >= cut).all(axis=1)] == 0
+        most = [one for one in removed if not any((one < other).any() and (one <= other).all() for other in removed)]
+        assert covered(np.array(cut) == 0, most, faces) == (cut in found)
+
+
 def ball(points, cut):
     """Whether |x - m|^2 <= r for the points of the cut alone: |x|^2 - 2 <m, x> + |m|^2 - r is at most 0 there."""
     signs, squares = np.where(cut, 1.0, -1.0), np.sum(points**2, axis=1)

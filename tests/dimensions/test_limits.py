@@ -176,8 +176,19 @@ def test_exactly_is_true_or_false(exactly):
 @pytest.mark.parametrize(
     "places", [[(0.5, 1), (0, 0)], None, [1, 2], ["ab"], [], [(0, 0), (0, 0)], [(1, 2), (1, 2, 3)]]
 )
-@pytest.mark.parametrize("family", [families.halfspaces, families.balls])
+@pytest.mark.parametrize("family", [families.halfspaces, families.balls, lambda places: families.polyhedra(places, 2)])
 def test_halfspaces_need_distinct_points_with_whole_coordinates(places, family):
     with pytest.raises(InputError, match="places: expected distinct points"):
         family(places)
     assert len(families.halfspaces(np.array([(0, 0), (1, 2)]))) == 4
+
+
+@pytest.mark.parametrize("faces", [0, 1.5, None])
+def test_polyhedra_have_a_face_and_a_list(faces):
+    with pytest.raises(InputError, match="faces: expected"):
+        families.polyhedra([(0, 0), (1, 2)], faces)
+
+
+def test_polyhedra_that_are_too_many_to_list():
+    with pytest.raises(InputError, match="class: expected at most"):
+        families.polyhedra([(x, y, z) for x in range(3) for y in range(3) for z in range(3)], 3)

@@ -1,4 +1,4 @@
-"""Halfspaces and polyhedra of small grids in space, and discs, by learners with theorems for every distribution."""
+"""Small grids: halfspaces, discs, polyhedra and unions of simplices, by learners that have theorems."""
 
 from itertools import product
 
@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.concepts import Conjunctions, Finite
+from dpjax.concepts import Conjunctions, Disjunctions, Finite
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.dimensions import families
 from dpjax.learners import KLN, ConjunctionLearner
@@ -42,6 +42,11 @@ def test_a_halfspace_and_a_disc(stats, family, places):
     stats.mostly(sum(error <= ACCURACY.alpha for error in made), TRIALS, ACCURACY.beta)
 
 
+def columns(concepts, cuts):
+    """The points as elements of the cube, with a coordinate for each cut."""
+    return concepts.domain.encode([sum(int(bit) << i for i, bit in enumerate(column)) for column in cuts.T])
+
+
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_a_tetrahedron(stats):
@@ -52,7 +57,22 @@ def test_a_tetrahedron(stats):
     x, y, z = places.T
     tetrahedron = (x >= 1) & (y + z >= 1) & (z <= 1) & (x + y + z <= 4)
     learner = ConjunctionLearner(Conjunctions(len(cuts)), 4)
-    numbers = [sum(int(bit) << i for i, bit in enumerate(column)) for column in cuts.T]
-    elements = learner.concepts.domain.encode(numbers)
-    made = list(errors(learner, Privacy(4.0, 1e-6), elements, tetrahedron, 1))
+    made = list(errors(learner, Privacy(4.0, 1e-6), columns(learner.concepts, cuts), tetrahedron, 1))
+    stats.mostly(sum(error <= ACCURACY.alpha for error in made), TRIALS, ACCURACY.beta)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("sides", "target"),
+    [((4, 4), lambda x, y: (x + y <= 2) | ((x >= 2) & (y >= 2))), ((3, 2, 2), lambda x, y, z: (x + y + z) % 2 == 0)],
+)
+def test_unions_of_simplices(stats, sides, target):
+    """Two triangles of the plane, and half of the points of a box in space: two simplices have it, and none alone."""
+    places = np.array(list(product(*map(range, sides))))
+    cuts, label = families.polyhedra(places, len(sides) + 1), target(*places.T)
+    assert not any(np.array_equal(cut, label) for cut in cuts)
+    learner = ConjunctionLearner(Disjunctions(len(cuts)), 2)
+    within = cuts[~np.any(cuts > label, axis=1)]
+    assert any(np.array_equal(one | other, label) for one in within for other in within)
+    made = list(errors(learner, Privacy(4.0, 1e-6), columns(learner.concepts, cuts), label, 2))
     stats.mostly(sum(error <= ACCURACY.alpha for error in made), TRIALS, ACCURACY.beta)

@@ -154,6 +154,23 @@ def of_mwem():
     return [f"{_rows(sanitizer)} rows and {sanitizer.plan(*GOAL).rounds} rounds for 16 thresholds"]
 
 
+def of_triangles():
+    return [f"the {len(families.polyhedra(list(itertools.product(range(4), repeat=2)), 3))} cuts of {{0, ..., 3}}^2"]
+
+
+def of_simplices():
+    box = list(itertools.product(range(3), range(2), range(2)))
+    return [f"the {len(families.polyhedra(box, 4))} cuts of {{0, 1, 2}} x {{0, 1}}^2"]
+
+
+def of_halfspaces():
+    return [f"the {len(families.halfspaces(list(itertools.product(range(3), repeat=3))))} halfspaces of {{0, 1, 2}}^3"]
+
+
+def of_discs():
+    return [f"{len(families.balls(list(itertools.product(range(5), repeat=2))))} discs and outsides of discs on"]
+
+
 def _rows(sanitizer):
     return sanitizer.sample_size(*GOAL)
 
@@ -172,6 +189,10 @@ COMPUTED = {
     "bns:4.5": of_codes,
     "kmms:3.4": of_set_cover,
     "kmms:4.7": of_lines,
+    "kmms:Hyperplanes": of_halfspaces,
+    "kmms:Linearization": of_discs,
+    "kmms:SelectTriangle": of_triangles,
+    "kmms:Simplices": of_simplices,
     "yan:theorem-3": of_subsamples,
 }
 

@@ -45,7 +45,7 @@ def test_turned_rows_are_on_the_square(script, angle):
 
 
 def test_trials_at_the_number_of_rows_of_the_theorem(script, monkeypatch):
-    monkeypatch.setattr(script, "PROVEN", {6: 4})
+    monkeypatch.setattr(script, "PROVEN", {(6, 16.0): 4})
     monkeypatch.setattr(script, "FAMILIES", {"wedges": SlabWedges})
     monkeypatch.setattr(script, "errors", lambda family, law, n, d, seed, trials, budget: [0.04 * trials[0]])
-    assert "| 63 | 6056 | 3 of 4 | 0.060 | 0.120 |" in script.proven(0)
+    assert "| 63 | 16 | 6056 | 3 of 4 | 0.060 | 0.120 |" in script.proven(0)
