@@ -7,7 +7,7 @@ again.
 """
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count
 from math import comb
@@ -16,7 +16,10 @@ import numpy as np
 
 from dpjax.attacks.optimum.cases import Goal
 from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.private_table import TOTAL
+from dpjax.attacks.optimum.symmetry import Symmetry
 
+_Target = tuple[int, ...] | None
 _ROUNDING = 1e-12  # more than the rounding error of averages of probabilities
 _DEEPEST = 40  # halvings of an edge
 
@@ -78,15 +81,44 @@ def worst_distribution(
     return Worst(float(heap[0][0]) - _ROUNDING, float(best), tuple(masses // np.gcd.reduce(masses)))
 
 
+def worst_of_all(
+    table: np.ndarray, goal: Goal, databases: Databases, group: list[Symmetry], tolerance: float = 1e-4
+) -> list[tuple[_Target, Worst]]:
+    """The worst distribution of a table for one target of each orbit, with bounds that hold for the whole orbit.
+
+    table: ``uint32[databases, h]``, in units of 1 / TOTAL. The image of a table under a symmetry has other rounding:
+    the largest difference of a database's laws is subtracted from the bound.
+    """
+    found, known = [], set[_Target]()
+    for target in goal.each_target:
+        if target in known:
+            continue
+        search = worst_distribution(table / TOTAL, goal, databases, target, tolerance)
+        images = {} if target is None else {one.targets[target]: one for one in reversed(group)}
+        known.update([target, *images])
+        off = max((_difference(table, databases, one) for image, one in images.items() if image != target), default=0.0)
+        found.append((target, replace(search, least=search.least - off)))
+    return found
+
+
+def _difference(table: np.ndarray, databases: Databases, symmetry: Symmetry) -> float:
+    """The largest difference of an event's probability, of a database and its image, over all databases."""
+    image = table[databases.permuted(symmetry.cells)][:, symmetry.hypotheses].astype(np.int64)
+    return float(np.maximum(image - table, 0).sum(axis=1).max()) / TOTAL
+
+
 def _coefficients(
     probabilities: np.ndarray, goal: Goal, databases: Databases, target: tuple[int, ...] | None
 ) -> np.ndarray:
     """``float64[c, h]``: the mean probability of each hypothesis, given how many rows each element has."""
-    counts = databases.counts[databases.full][:, : databases.cells]
-    laws = probabilities[databases.full]
     if target is None:
-        return laws
-    split = counts.reshape(len(counts), goal.elements, 1 << goal.k)
+        return probabilities[databases.full]
+    drawn = np.flatnonzero([share for x in range(goal.elements) for share in goal.shares(target, x)])
+    few = Databases(databases.rows, len(drawn)).counts
+    counts = np.zeros((len(few), databases.kinds), np.int64)
+    counts[:, drawn] = few
+    laws = probabilities[databases.index(counts)]
+    split = counts[:, : databases.cells].reshape(len(counts), goal.elements, 1 << goal.k)
     elements = split.sum(axis=2)
     weight = np.ones(len(counts))
     for x in range(goal.elements):
