@@ -23,8 +23,8 @@ c(S0, 1) = e / (2e) = 1/2, likewise for S2, and c(S1, 0) = c(S1, 1) = -1 / (2e):
 1 - 1 / (2e) = {bound:.6f}, less than 0.9. The stored certificate ({digest}) proves {stored:.6f}, rounded upwards.
 
 With 3 rows there is a learner: let the probabilities of the answer 1 be a, b, 1 - b, 1 - a for 0, 1, 2, 3 rows with
-label 1, with b = 1 / (1 + e) = {b:.6f} and a = b / e = {a:.6f}. Neighbors differ by the factor e at most, and the success is
-1 - a = {success:.6f}. So n* = 3."""
+label 1, with b = 1 / (1 + e) = {b:.6f} and a = b / e = {a:.6f}. Neighbors differ by the factor e at most, and the
+success is 1 - a = {success:.6f}. So n* = 3."""
 
 
 def by_hand(programs: Sequence[Program]) -> str:

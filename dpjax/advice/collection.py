@@ -148,10 +148,20 @@ class Collection:
         }
         goal, n = found.goal, found.databases.rows
         certificate = self._save(**arrays_of(found.certificate)) if found.value < level else ""
-        table = self._save(**_table(found)) if lower >= level else ""
+        table = self._save(**_table(goal, found.databases, found.table)) if lower >= level else ""
         budget = float(found.privacy.epsilon)
         head = concepts, n, budget, goal.alpha, level, upper, lower, certificate, table
         one = Program(*head, [list(mass) for mass in sorted(masses)], round(found.seconds, 1))
+        self.append(one)
+        return one
+
+    def add_table(
+        self, concepts: str, n: int, epsilon: float, alpha: float, level: float, lower: float, table: np.ndarray
+    ) -> Program:
+        """Stores a learner that was not solved for: ``lower`` is its success, at least the level, over all cases."""
+        goal = goal_of(matrix_of_code(concepts), alpha)
+        digest = self._save(**_table(goal, Databases(n, goal.cells), table)) if lower >= level else ""
+        one = Program(concepts, n, epsilon, alpha, level, 1.0, lower, "", digest)
         self.append(one)
         return one
 
@@ -183,7 +193,7 @@ class Collection:
         if not one.table:
             return True
         arrays = self.read(one.table)
-        weights = arrays["table"] if "table" in arrays else _stencil(goal, databases).expanded(arrays["kept"])
+        weights = arrays["table"] if "table" in arrays else stencil_of(goal, databases).expanded(arrays["kept"])
         if weights.shape != (databases.size, goal.sizes[0]) or not is_private(
             weights, databases, one.epsilon or 0, 0.0
         ):
@@ -235,12 +245,13 @@ def certificate_of(arrays: dict[str, np.ndarray], goal: Goal, one: Program) -> C
     return Certificate(*head, arrays["pairs"], arrays["flows"], int(arrays["scale"]))
 
 
-def _table(found: Optimum) -> dict[str, np.ndarray]:
+def _table(goal: Goal, databases: Databases, table: np.ndarray) -> dict[str, np.ndarray]:
     """A learner's table, or its rows for one database of each orbit if these say all."""
-    stencil = _stencil(found.goal, found.databases)
-    kept = found.table[stencil.of_databases.kept]
-    return {"kept": kept} if np.array_equal(stencil.expanded(kept), found.table) else {"table": found.table}
+    stencil = stencil_of(goal, databases)
+    kept = table[stencil.of_databases.kept]
+    return {"kept": kept} if np.array_equal(stencil.expanded(kept), table) else {"table": table}
 
 
-def _stencil(goal: Goal, databases: Databases) -> Stencil:
+def stencil_of(goal: Goal, databases: Databases) -> Stencil:
+    """Databases and families up to the symmetries of the goal."""
     return Stencil(databases, symmetries(goal), goal.sizes[0])

@@ -45,7 +45,6 @@ _OF_CASES = 0.25  # sigma_w
 _INHERITED = 0.5
 _SMALLEST = 1e-12  # mass
 _CASES = 64  # orbits of cases are padded to a multiple
-_ROUGH = 0.02  # distance of bounds at which a level may be decided
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,8 @@ class FirstOrder:
     def solve(self, cases: list[Case], tolerance: float = 1e-3, level: float | None = None) -> SaddlePoint:
         """The best learner for these distinct cases, which are closed under the group.
 
-        It ends when upper - lower is at most ``tolerance``; at a distance of 0.02 if upper is below ``level`` or lower
-        is above it by the tolerance; and after the steps or seconds of this solver.
+        It ends when upper - lower is at most ``tolerance``; when upper is below ``level``, or lower above it by the
+        tolerance; and after the steps or seconds of this solver.
         """
         alike = orbits_of_cases(self.goal, cases, self.stencil.group)
         utility, real = self._utility(alike)
@@ -163,7 +162,7 @@ class FirstOrder:
             if self.until is not None:
                 length = max(min(length, int((self.until - time.monotonic()) / seconds)), 1)
             (upper, duals), (lower, laws) = best
-            decided = level is not None and (upper < level or lower > level + tolerance) and upper - lower < _ROUGH
+            decided = level is not None and (upper < level or lower > level + tolerance)
             late = self.until is not None and time.monotonic() > self.until
             if upper - lower <= tolerance or decided or done >= self.most or late:
                 break

@@ -31,15 +31,22 @@ def _kept(m: int) -> np.ndarray:
     """
     functions = np.array(list(product((0, 1), repeat=m)))
     weights = 1 << np.arange(m - 1, -1, -1)
-    every, size = np.arange(1 << len(functions)), len(functions)
+    size = len(functions)
+    every = np.arange(1 << size)
     best = np.zeros_like(every)
     for order in permutations(range(m)):
         for flip in product((0, 1), repeat=m):
             image = (functions[:, order] ^ np.array(flip)) @ weights
-            moved = sum((every >> i & 1) << (size - 1 - int(place)) for i, place in enumerate(image))
-            np.maximum(best, moved, out=best)
-    mine = sum((every >> i & 1) << (size - 1 - i) for i in range(size))
-    return every[best == mine]
+            np.maximum(best, _moved(image), out=best)
+    return every[best == _moved(np.arange(size))]
+
+
+def _moved(image: np.ndarray) -> np.ndarray:
+    """The images of all sets of functions, with the first function as the highest bit."""
+    moved = np.zeros(1, np.int64)
+    for place in image.tolist():
+        moved = np.append(moved, moved | 1 << (len(image) - 1 - place))
+    return moved
 
 
 def representative(concepts: Sequence[tuple[int, ...]]) -> Matrix:

@@ -44,11 +44,12 @@ def worst_distribution(
     target: tuple[int, ...] | None,
     tolerance: float = 1e-4,
     simplices: int = 2000,
+    unit: int = 1,
 ) -> Worst:
     """The worst distribution for a target (agnostic: None).
 
-    probabilities: ``float64[databases, h]``, the learner. The search ends when ``value - least`` is at most
-    ``tolerance``, or after ``simplices`` halvings; ``least`` is a lower bound in both cases.
+    probabilities: ``[databases, h]``, the learner, in units of 1 / ``unit``. The search ends when ``value - least`` is
+    at most ``tolerance``, or after ``simplices`` halvings; ``least`` is a lower bound in both cases.
     """
     excess, alpha = goal.excess(target), float(goal.alpha)
     steps = Databases(databases.rows, goal.parts)
@@ -65,7 +66,7 @@ def worst_distribution(
         least = coefficients[:, fits.all(axis=1)].sum(axis=1).min()
         heapq.heappush(heap, (least, next(numbers), corner, coefficients, depth))
 
-    consider(np.eye(goal.parts), _coefficients(probabilities, goal, databases, target), 0)
+    consider(np.eye(goal.parts), _coefficients(probabilities, goal, databases, target) / unit, 0)
     for _ in range(simplices):
         least, _, corner, coefficients, depth = heap[0]
         if least >= best - tolerance or depth >= _DEEPEST or goal.parts == 1:
@@ -93,31 +94,41 @@ def worst_of_all(
     for target in goal.each_target:
         if target in known:
             continue
-        search = worst_distribution(table / TOTAL, goal, databases, target, tolerance)
+        search = worst_distribution(table, goal, databases, target, tolerance, unit=TOTAL)
         images = {} if target is None else {one.targets[target]: one for one in reversed(group)}
         known.update([target, *images])
-        off = max((_difference(table, databases, one) for image, one in images.items() if image != target), default=0.0)
+        others = [one for image, one in images.items() if image != target]
+        off = max((_difference(table, goal, databases, target, one) for one in others), default=0.0)
         found.append((target, replace(search, least=search.least - off)))
     return found
 
 
-def _difference(table: np.ndarray, databases: Databases, symmetry: Symmetry) -> float:
-    """The largest difference of an event's probability, of a database and its image, over all databases."""
-    image = table[databases.permuted(symmetry.cells)][:, symmetry.hypotheses].astype(np.int64)
-    return float(np.maximum(image - table, 0).sum(axis=1).max()) / TOTAL
+def _difference(table: np.ndarray, goal: Goal, databases: Databases, target: _Target, symmetry: Symmetry) -> float:
+    """The largest difference of an event's probability, of a database that the target draws and its image."""
+    counts = _drawn(goal, databases, target)
+    image = table[databases.permuted(symmetry.cells, counts)][:, symmetry.hypotheses].astype(np.int64)
+    return float(np.maximum(image - table[databases.index(counts)], 0).sum(axis=1).max()) / TOTAL
+
+
+def _drawn(goal: Goal, databases: Databases, target: _Target) -> np.ndarray:
+    """``int64[r, kinds]``: the databases of n rows that a target draws, as counts."""
+    if target is None:
+        return databases.counts[databases.full]
+    cells = np.flatnonzero([share for x in range(goal.elements) for share in goal.shares(target, x)])
+    few = Databases(databases.rows, len(cells)).counts
+    counts = np.zeros((len(few), databases.kinds), np.int64)
+    counts[:, cells] = few
+    return counts
 
 
 def _coefficients(
     probabilities: np.ndarray, goal: Goal, databases: Databases, target: tuple[int, ...] | None
 ) -> np.ndarray:
     """``float64[c, h]``: the mean probability of each hypothesis, given how many rows each element has."""
-    if target is None:
-        return probabilities[databases.full]
-    drawn = np.flatnonzero([share for x in range(goal.elements) for share in goal.shares(target, x)])
-    few = Databases(databases.rows, len(drawn)).counts
-    counts = np.zeros((len(few), databases.kinds), np.int64)
-    counts[:, drawn] = few
+    counts = _drawn(goal, databases, target)
     laws = probabilities[databases.index(counts)]
+    if target is None:
+        return laws
     split = counts[:, : databases.cells].reshape(len(counts), goal.elements, 1 << goal.k)
     elements = split.sum(axis=2)
     weight = np.ones(len(counts))
