@@ -99,6 +99,6 @@ def _step(one: Program, code: str, epsilon: float | None, how: Reduction, *, low
         words.append(f"{kind} {name_of(matrix_of_code(one.concepts))}")
     if one.epsilon != epsilon:
         words.append("without privacy" if one.epsilon is None else f"epsilon {one.epsilon:g}")
-        if None not in (one.epsilon, epsilon) and (one.epsilon < epsilon) == lower:
+        if one.epsilon is not None and epsilon is not None and (one.epsilon < epsilon) == lower:
             words.append("a subset of the rows")
     return ", ".join(words)
