@@ -37,9 +37,12 @@ def correlations(records: Sequence[dict[str, Any]], epsilon: float) -> list[list
     rows = []
     for name in PARAMETERS:
         values = np.array([one[name] for one in some])
-        found = [spearmanr(values, choice).statistic for choice in choices] if np.ptp(values) else [np.nan]
-        least, most = min(found), max(found)
-        rows.append([name, f"{least:.2f}" if round(least, 2) == round(most, 2) else f"{least:.2f} to {most:.2f}"])
+        if not np.ptp(values):
+            rows.append([name, "one value"])
+            continue
+        found = [spearmanr(values, choice).statistic for choice in choices]
+        least, most = (f"{end:.2f}" for end in (min(found), max(found)))
+        rows.append([name, least if least == most else f"{least} to {most}"])
     return rows
 
 
@@ -84,7 +87,7 @@ CONJECTURES: dict[str, Callable[[dict[str, Any]], bool | None]] = {
     "n* at epsilon 1/2 is at most twice n* at epsilon 1, and one more": _at_most(2, 0.5, 1, 1.0),
     "n* at epsilon 1 is at most twice n* at epsilon 2": _at_most(2, 1.0, 0, 2.0),
     "n* at epsilon 1 is at most three times n* without privacy": _at_most(3, 1.0, 0, None),
-    "twice n* without privacy is at most n* at epsilon 1": lambda one: _twice(one),
+    "n* at epsilon 1 is at least twice n* without privacy": lambda one: _twice(one),
     "n* at epsilon 2 is at most twice n* without privacy": _at_most(2, 2.0, 0, None),
 }
 
@@ -103,5 +106,5 @@ def survivors(records: Sequence[dict[str, Any]]) -> str:
         answers = [holds(one) for one in records]
         if False not in answers:
             count = f"holds in {answers.count(True)} of {len(answers)} classes"
-            lines.append(f"- {text[0].upper()}{text[1:]}: {count}, open in the others.")
+            lines.append(f"- {text}: {count}, open in the others.")
     return "\n".join(lines)

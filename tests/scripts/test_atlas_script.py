@@ -1,5 +1,6 @@
 """The page of the rows that the best learner needs: computed, continued, collected and written."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import atlas as script
@@ -12,6 +13,7 @@ from dpjax.advice.collection import Collection, bracket, read_programs
 from dpjax.advice.derived import Derived
 from dpjax.attacks.optimum.tiny import tiny_classes
 from dpjax.core.checks import InputError
+from dpjax.experiments.sweep.lower_bounds import LowerBound
 
 
 def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
@@ -39,6 +41,7 @@ def test_the_page_has_every_class(tmp_path, monkeypatch):
     """With a few of the classes on 4 points."""
     every = tiny_classes(4)
     monkeypatch.setattr(script, "tiny_classes", lambda points: [*every[:25], *every[25::80]])
+    monkeypatch.setattr(script, "formulas", lambda *given: [LowerBound(2, "made up")])
     monkeypatch.setattr(script, "measured", lambda method, n: [n, 126, method, "0.71913", "0.71850", "1.0", 100])
     (tmp_path / "optimum.md").write_text(
         "## Rows for\n| 2 | 00 01 10 (thresholds) | 24 | 14 | 7 | 6 | 3 | 2 |\n<details>"
@@ -49,7 +52,9 @@ def test_the_page_has_every_class(tmp_path, monkeypatch):
     lines = [line for line in first.splitlines() if line.startswith(("| 1 | ", "| 2 | ", "| 3 | "))]
     assert len(lines) == 25 and "| 0 1 (all functions) |" in lines[0] and "differ: 1 of " in page.replace("\n", " ")
     assert "Not a function of the VC dimension" in page and "| 4 | 126 | highs |" in page
-    assert "0 of " in page and "There are 5 classes" in page.replace("\n", " ")
+    compared = re.search(r"(\d+) of (\d+) lower bounds", page.replace("\n", " "))
+    assert compared and (int(compared[1]), int(compared[2])) == (0, 75)
+    assert "There are 5 classes" in page.replace("\n", " ")
     figure = ET.parse(tmp_path / "figures" / "atlas.svg").getroot()  # well-formed, without scripts or addresses
     names = [node.tag.rpartition("}")[2] for node in figure.iter()]
     assert "script" not in names and names.count("title") > 50
@@ -91,7 +96,7 @@ def test_correlations_are_ranges_where_brackets_are_open():
 
 def test_conjectures_that_a_class_refutes_are_left_out():
     assert "twice n* at epsilon 2" in atlas_laws.survivors([record(5, 5)])
-    assert "Twice n* without privacy" not in atlas_laws.survivors([record(5, 5)])
+    assert "at least twice n* without privacy" not in atlas_laws.survivors([record(5, 5)])
     assert "holds in 0 of 1" in atlas_laws.survivors([record(5, 11)])
 
 

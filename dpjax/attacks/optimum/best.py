@@ -28,7 +28,7 @@ Method = Literal["highs", "first-order"]
 """HiGHS, or `first_order` for pure epsilon under REPLACE_ONE."""
 MOST_CONSTRAINTS: dict[Method, int] = {"highs": 1 << 17, "first-order": 1 << 25}
 """Privacy constraints: up to a minute by HiGHS, before symmetry; up to an hour by the first-order method, after it."""
-_MOST_BEFORE = 1 << 30  # constraints before symmetry
+_MOST_BEFORE = 1 << 31  # constraints before symmetry
 _ROUNDING = 1e-9  # more than the rounding error of a success in floating point
 
 
