@@ -93,8 +93,8 @@ uncertain is where in its bracket each n* is. A range is over {draws} choices of
 middles, and independent random ones. On 4 points brackets that have the same bounds hide differences between classes.
 
 {correlations}
-Conjectures that no class refutes. They are what these classes have in common, and no more; others that were tried are
-left out because a class refutes them.
+Conjectures that no class refutes. They are what these classes have in common, and no more. One that a class refutes
+would not be listed.
 
 {survivors}
 
