@@ -11,6 +11,7 @@ from dpjax.advice.collection import GRID, Program
 from dpjax.advice.derived import Derived, derived
 from dpjax.attacks.optimum.best import databases_of, goal_of, optimum
 from dpjax.attacks.optimum.cases import Goal
+from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
 from dpjax.attacks.optimum.tiny import Matrix, code_of, representative, rows_of
 from dpjax.attacks.optimum.without_privacy import best_without_privacy
@@ -26,6 +27,7 @@ MOST_POINTS = 4
 ROUNDS, GAP = 20, 2e-3
 _MOST_ROWS = 40
 _WITHOUT = 12  # rows without privacy
+_PER_SECOND = 1 << 14  # probabilities; a program with more than there is time for is not begun
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _private(goal: Goal, epsilon: float, level: float, until: float) -> Callable
     def solve(n: int) -> Tried | None:
         nonlocal masses
         left = until - time.monotonic()
-        if left <= 0:
+        if left <= 0 or _size(goal, n) > _PER_SECOND * left:
             return None
         how: dict[str, Any] = {"grid": GRID, "rounds": ROUNDS, "tolerance": GAP, "distributions": masses}
         try:
@@ -146,4 +148,13 @@ def _private(goal: Goal, epsilon: float, level: float, until: float) -> Callable
 
 
 def _without(goal: Goal, until: float) -> Callable[[int], Tried | None]:
-    return lambda n: best_without_privacy(goal, n) if time.monotonic() < until else None
+    def solve(n: int) -> Tried | None:
+        enough = _size(goal, n) < _PER_SECOND * (until - time.monotonic())
+        return best_without_privacy(goal, n) if enough else None
+
+    return solve
+
+
+def _size(goal: Goal, n: int) -> int:
+    """Probabilities of a learner of n rows."""
+    return Databases(n, goal.cells).size * goal.sizes[0]
