@@ -4,34 +4,40 @@ Run: python scripts/atlas.py compute --store FOLDER [--points 3] [--epsilons 2 1
      python scripts/atlas.py collect --store FOLDER, then python scripts/atlas.py page [--out FOLDER]
 
 `compute` continues where an earlier run with the same folder ended. `collect` verifies all proofs that end a bracket,
-and writes the programs that they are of into the package; the page is made of these.
+and writes the programs that they are of into the package; the page, its figure and its data are made of these.
 """
 
 import argparse
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from atlas_data import ALPHA, DIMENSIONS, ends, record, shown, write_parquet
+from atlas_figure import write_figure
+from atlas_four import exponential_mechanism
+from atlas_hand import by_hand
+from atlas_laws import DRAWS, PARAMETERS, correlations, informative, refuted, survivors
 from atlas_speed import EVERYWHERE, SIZES, measured
-from pages import table, write_page
+from pages import figure_path, table, write_page
 
 import dpjax.advice as package
-from dpjax.advice.atlas import GAP, ROUNDS, Bracket, rows_of_class
+from dpjax.advice.atlas import GAP, ROUNDS, formulas
 from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged
+from dpjax.advice.derived import derived
 from dpjax.attacks.optimum import goal_of, optimum
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
-from dpjax.attacks.optimum.tiny import Matrix, code_of, name_of, tiny_classes
+from dpjax.attacks.optimum.tiny import Matrix, code_of, matrix_of_code, tiny_classes
 from dpjax.attacks.optimum.without_privacy import best_without_privacy
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.dimensions.summary import summary
 
-ALPHA, GOOD, POINTS = 0.3, 0.9, 3
+GOOD, POINTS = 0.9, 3
 EPSILONS = (2.0, 1.0, 0.5)
+FOUR = {2.0: 16, 1.0: 28}  # rows with which the table of `atlas_four` succeeds
 PACKAGED = Path(package.__file__).parent / "atlas.jsonl"
 HEAD = """# How many rows the best private learner of every tiny class needs
 
@@ -48,20 +54,63 @@ Privacy is pure (delta = 0), neighbors differ by one replaced row. n* is the lea
 All {count} classes on at most {points} points, up to a renaming of the points and an exchange of the labels 0 and 1
 at any of them. A class is written by its concepts, each by its labels. "9" is exact: no learner with 8 rows, by a
 certificate in whole numbers, and a learner with 9, exactly private by comparison in whole numbers, whose success over
-all distributions is bounded by subdivision in floating point; "9 to 10" is a bracket by the same proofs; "-" was not
-computed. Without privacy there is a certificate, too, which `dpjax` computes again in seconds and does not store. LD
-is the Littlestone dimension, VC* the dual VC dimension, TD the teaching and RTD the recursive teaching dimension.
+all distributions is bounded by subdivision in floating point; "9 to 10" is a bracket by the same proofs. A proof may be
+one about a subclass, a superclass, a restriction to some points, or another epsilon
+([reductions](../proofs/best-learner.md#reductions-between-classes)): `dpjax atlas` names it. Without privacy there is a
+certificate, too, which `dpjax` computes again in seconds and does not store. LD is the Littlestone dimension, VC* the
+dual VC dimension, TD the teaching and RTD the recursive teaching dimension.
 
 """
 FOUND = """
-Of {entries} entries with privacy {exact} are exact, {near} more are known to within 2 rows, and {left} are not
-computed or have a wider bracket. All {proofs} proofs that end these brackets were read back and verified when the
-collection was made. {above} of {compared} lower bounds of `dpjax plan` are above the rows of a learner found. Exact
-entries of the [page on success](optimum.md) with delta = 0 that differ: {differ} of {same}.
+Of {entries} entries with privacy {exact} are exact, {near} more are known to within 2 rows, and {left} have a wider
+bracket. All {proofs} proofs of the collection were read back and verified when they were added to it. {above} of
+{compared} lower bounds of `dpjax plan` are above the rows of a learner found. Exact entries of the
+[page on success](optimum.md) with delta = 0 that differ: {differ} of {same}.
 
+## All classes on 4 points
+
+There are {four} classes of at least two concepts on 4 points, up to the same symmetries. Each has a bracket, by
+reductions to the classes of the table and from learners of all functions on 4 points; none is left out. How wide they
+are:
+
+{widths}
+{brackets}
 ## What can be read off
 
+![n* at epsilon = 1 against parameters of classes](figures/atlas.svg)
+
+The figure is a [file of its own](figures/atlas.svg): opened in a browser, without a network, it names the classes of
+each mark under the pointer. A mark is the middle of a bracket, which is drawn as a bar, and larger for more classes.
+
+Classes with n* = 1 without privacy, two concepts that differ on every point, are left out of what follows.
+
+Laws that two classes refute, among all on at most 4 points; the pair that is the farthest apart by proved bounds:
+
 {remarks}
+
+Rank correlation (Spearman) of n* with each parameter. The classes are all that there are, not a sample; what is
+uncertain is where in its bracket each n* is. A range is over {draws} choices of n* in the brackets: their ends, their
+middles, and independent random ones. On 4 points brackets that have the same bounds hide differences between classes.
+
+{correlations}
+Conjectures that no class refutes. They are what these classes have in common, and no more. One that a class refutes
+would not be listed.
+
+{survivors}
+
+## One certificate, checked by hand
+
+{hand}
+
+## The data
+
+[`atlas.parquet`](data/atlas.parquet) has a line for each class and epsilon: dimensions, the ends of the bracket, the
+step that leads to each end, and the digests of its certificate and its table. License: Apache-2.0, as dpjax. Made by
+`python scripts/atlas.py page` from `dpjax/advice/atlas.jsonl`, which `collect` makes of a folder of proofs. Population:
+every class on at most 4 points up to symmetry, {all} in all, so that no class was selected. Goal: error at most
+{alpha:g} with probability 0.9, improper, one concept, delta = 0, replace-one. Not in it: larger classes, other goals,
+approximate privacy. Lower ends rest on whole numbers; the success of tables rests on floating point, with a margin of
+1e-12. Where "low" equals "high", n* is known.
 
 ## The solver beside HiGHS
 
@@ -78,8 +127,12 @@ hypothesis ([what it does and proves](../proofs/best-learner.md)).
 
 def needed(matrix: Matrix, epsilon: float, store: Collection, start: int, seconds: float, gap: float = GAP) -> Needed:
     """The bracket of a class, from stored programs and new ones; undecided ones are solved to a smaller gap."""
-    code, goal = code_of(matrix), goal_of(matrix, ALPHA)
-    known = {one.key: one for one in store.programs()}
+    code, goal, programs = code_of(matrix), goal_of(matrix, ALPHA), list(store.programs())
+    below, enough = derived(
+        matrix, epsilon, ALPHA, GOOD, [one for one in programs if one.epsilon is None or one.proved]
+    )
+    low, high = below.n + 1 if below else 1, enough.n if enough else None
+    known = {one.key: one for one in programs}
 
     def solve(n: int) -> Tried | None:
         key = code, n, epsilon, ALPHA, GOOD
@@ -101,7 +154,8 @@ def needed(matrix: Matrix, epsilon: float, store: Collection, start: int, second
             print(f"{code}, epsilon {epsilon:g}: n = {one.n}: {bounds}", flush=True)
         return known[key].tried()
 
-    return rows_needed(solve, GOOD, start=start)
+    start = max(low, start if high is None else min(start, high))
+    return rows_needed(solve, GOOD, start=start, known=(low, high))
 
 
 def without_privacy(matrix: Matrix, store: Collection) -> None:
@@ -122,10 +176,15 @@ def without_privacy(matrix: Matrix, store: Collection) -> None:
 
 
 def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: float, gap: float = GAP) -> None:
-    """All classes, the larger epsilons first; an epsilon of 0 stands for no privacy."""
+    """All classes, the larger epsilons first; an epsilon of 0 stands for no privacy.
+
+    On 4 points one table serves all classes, and reductions to fewer points have the lower bounds.
+    """
     start = dict[Matrix, int]()
     for epsilon in epsilons:
-        for matrix in tiny_classes(points):
+        if points > POINTS and epsilon in FOUR:
+            print(f"all functions on 4 points: {exponential_mechanism(store, FOUR[epsilon], epsilon, ALPHA, GOOD)}")
+        for matrix in tiny_classes(min(points, POINTS)):
             if epsilon == 0:
                 without_privacy(matrix, store)
                 continue
@@ -134,59 +193,90 @@ def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: 
             print(f"{code_of(matrix)}, epsilon {epsilon:g}: n* is {found}", flush=True)
 
 
-def collect(store: Collection, path: Path) -> None:
-    """Verifies the proofs of all brackets and writes their programs, without distributions, to a file."""
+def collect(store: Collection, path: Path, again: bool = False) -> None:
+    """Verifies the proofs of all brackets and writes their programs, without distributions, to a file.
+
+    What the file has already was verified when it was written: it is verified ``again`` if this is asked for.
+    """
+    old = set(path.read_text().splitlines(keepends=True)) if path.exists() and not again else set()
     groups: dict[Any, list[Program]] = {}
     for one in store.programs():
         groups.setdefault((one.concepts, one.epsilon), []).append(one)
     lines = []
     for key in sorted(groups, key=lambda key: (len(key[0]), key[0], key[1] or 0.0)):
         for one in bracket(groups[key]):
-            if one is not None:
-                if not store.verify(one):
-                    raise InputError(
-                        "store", "proofs of what is stored", str(one.key), "remove its line and compute again"
-                    )
-                lines.append(
-                    Program(*one.key, one.upper, one.lower, one.certificate, one.table, [], one.seconds).line()
-                )
-                print("verified", *one.key, flush=True)
+            if one is None:
+                continue
+            short = Program(*one.key, one.upper, one.lower, one.certificate, one.table, [], one.seconds).line()
+            if short not in old and not store.verify(one):
+                raise InputError("store", "proofs of what is stored", str(one.key), "remove its line and compute again")
+            lines.append(short)
+            print("known" if short in old else "verified", *one.key, flush=True)
     path.write_text("".join(lines))
 
 
 def page(path: Path, speed: Sequence[Sequence[Any]]) -> None:
     """The page from the packaged collection, beside the entries of optimum.md if that is in the folder."""
-    programs, rows, brackets = packaged(), [], dict[Matrix, list[Bracket | None]]()
-    stored = {(one.concepts, one.epsilon) for one in programs}
-    for matrix in tiny_classes(POINTS):
-        some = [epsilon if (code_of(matrix), epsilon) in stored else 0.0 for epsilon in (None, *sorted(EPSILONS))]
-        known = [epsilon for epsilon in some if epsilon != 0.0]
-        found = {one.epsilon: one for one in rows_of_class(matrix, known, Accuracy(ALPHA, 0.1), 1e-9, programs)}
-        brackets[matrix] = [found.get(epsilon) for epsilon in some]
-        values = {one.name: str(one.lower) for one in summary(np.array(matrix), 60.0)}
-        names = ("VC dimension", "dual VC dimension", "Littlestone dimension", "threshold dimension", "star number")
-        numbers = [values[name] for name in (*names, "teaching dimension", "recursive teaching dimension")]
-        cells = ["-" if one is None else str(one) for one in brackets[matrix]]
-        rows.append([len(matrix[0]), name_of(matrix), f"{math.log2(len(matrix)):.2f}", *numbers, *cells])
-    head = ("points", "class", "log2 size", "VC", "VC*", "LD", "threshold", "star", "TD", "RTD", "no privacy")
-    text = HEAD.format(alpha=ALPHA, good=GOOD, count=len(rows), points=POINTS)
-    text += table((*head, *(f"epsilon {epsilon:g}" for epsilon in sorted(EPSILONS))), rows)
-    write_page(
-        path / "atlas.md",
-        text
-        + FOUND.format(
-            **_counts(brackets, programs),
-            **_compared(rows, path / "optimum.md"),
-            remarks=remarks(rows),
-            speed=_speed(speed),
-        ),
+    programs = packaged()
+    records = [record(matrix, programs) for matrix in tiny_classes(POINTS + 1)]
+    small, four = ([one for one in records if (one["points"] > POINTS) == large] for large in (False, True))
+    rows = [
+        [one["points"], one["class"], f"{one['log2 size']:.2f}", *(one[name] for name in DIMENSIONS)]
+        + [shown(one, epsilon) for epsilon in (None, *sorted(EPSILONS))]
+        for one in small
+    ]
+    head = ("points", "class", "log2 size", *DIMENSIONS, "no privacy", *(f"epsilon {e:g}" for e in sorted(EPSILONS)))
+    text = HEAD.format(alpha=ALPHA, good=GOOD, count=len(rows), points=POINTS) + table(head, rows)
+    ranks = [(small, 1.0), (small, 2.0), (four, 1.0), (four, 2.0)]
+    columns = [[value for _, value in correlations(*one)] for one in ranks]
+    heads = ("parameter", *(f"{'4' if some is four else 'at most 3'} points, epsilon {e:g}" for some, e in ranks))
+    text += FOUND.format(
+        **_counts(small, programs),
+        **_compared(rows, path / "optimum.md"),
+        four=len(four),
+        all=len(records),
+        alpha=ALPHA,
+        widths=_widths(four),
+        brackets=_brackets(four),
+        remarks=refuted(records, (1.0, 2.0)),
+        draws=DRAWS + 3,
+        correlations=table(heads, [list(row) for row in zip(PARAMETERS, *columns, strict=True)]),
+        survivors=survivors(informative(records)),
+        hand=by_hand(programs),
+        speed=_speed(speed),
     )
+    write_page(path / "atlas.md", text)
+    write_figure(records, 1.0, figure_path(path, "atlas").with_suffix(".svg"))
+    write_parquet(records, path / "data" / "atlas.parquet")
 
 
-def _counts(brackets: dict[Matrix, list[Bracket | None]], programs: Sequence[Program]) -> dict[str, int]:
-    every = [one for some in brackets.values() for one in some[1:]]
-    widths = [one.needed.high - one.low for one in every if one is not None and one.needed.high is not None]
-    compared = [(bound.n, one.needed.high) for one in every if one for bound in one.bounds if one.needed.high]
+def _widths(records: Sequence[dict[str, Any]]) -> str:
+    rows = []
+    for epsilon in sorted(EPSILONS):
+        widths = [high - low for low, high in (ends(one, epsilon) for one in records) if high is not None]
+        some = [sum(width <= most for width in widths) for most in (0, 2, 5)]
+        rows.append([f"{epsilon:g}", len(widths), *some, max(widths, default=0)])
+    return table(("epsilon", "classes with a bracket", "exact", "within 2 rows", "within 5", "widest"), rows)
+
+
+def _brackets(records: Sequence[dict[str, Any]]) -> str:
+    """How many classes have each pair of brackets."""
+    counts = Counter(tuple(shown(one, epsilon) for epsilon in sorted(EPSILONS)) for one in records)
+    examples = {tuple(shown(one, e) for e in sorted(EPSILONS)): one["class"] for one in reversed(records)}
+    rows = [[*key, count, examples[key]] for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    return table((*(f"epsilon {epsilon:g}" for epsilon in sorted(EPSILONS)), "classes", "the first of them"), rows)
+
+
+def _counts(records: Sequence[dict[str, Any]], programs: Sequence[Program]) -> dict[str, int]:
+    every = [ends(one, epsilon) for one in records for epsilon in EPSILONS]
+    widths = [high - low for low, high in every if high is not None]
+    compared = [
+        (bound.n, high)
+        for one in records
+        for epsilon in EPSILONS
+        if (high := ends(one, epsilon)[1]) is not None
+        for bound in formulas(matrix_of_code(one["class"].partition(" (")[0]), Privacy(epsilon), Accuracy(ALPHA, 0.1))
+    ]
     near = sum(0 < width <= 2 for width in widths)
     counts = {"entries": len(every), "exact": widths.count(0), "near": near, "compared": len(compared)}
     counts |= {"left": len(every) - widths.count(0) - near, "above": sum(n > high for n, high in compared)}
@@ -204,42 +294,6 @@ def _compared(rows: Sequence[Sequence[Any]], other: Path) -> dict[str, int]:
     pairs = [pair for row in rows for pair in zip(old.get(row[1], ()), row[-3:], strict=False) if "-" not in pair]
     exact = [(a, b) for a, b in pairs if a.isdigit() and b.isdigit()]
     return {"same": len(exact), "differ": sum(a != b for a, b in exact)}
-
-
-def remarks(rows: Sequence[Sequence[Any]]) -> str:
-    """Pairs of classes that refute laws, in words: the farthest apart of each kind, by exact entries only.
-
-    Classes that one row tells all of are left out: they are two concepts that differ on every point.
-    """
-    lines = []
-    laws = {
-        "the VC dimension": (3,),
-        "VC and Littlestone dimension": (3, 5),
-        "the number of concepts": (2,),
-        "the rows without privacy": (10,),
-        "all dimensions in the table together": tuple(range(2, 10)),
-    }
-    for law, columns in laws.items():
-        found = []
-        for place, epsilon in ((-2, 1), (-1, 2)):
-            exact = [row for row in rows if str(row[place]).isdigit() and row[10] != "1"]
-            found += [
-                (int(b[place]) - int(a[place]), -epsilon, a[1], a[place], b[1], b[place])
-                for a in exact
-                for b in exact
-                if all(a[i] == b[i] for i in columns) and int(a[place]) < int(b[place])
-            ]
-        if found:
-            _, epsilon, *pair = max(found)
-            lines.append(
-                f"- Not a function of {law}: at epsilon {-epsilon} {pair[0]} needs {pair[1]} rows, {pair[2]} {pair[3]}."
-            )
-        else:
-            lines.append(f"- No two classes with exact entries refute that n* is a function of {law}.")
-    return (
-        "Classes with n* = 1 without privacy, two concepts that differ on every point, are left out.\n\n"
-        + "\n".join(lines)
-    )
 
 
 def speed(store: Path | None, short: bool) -> list[list[Any]]:
@@ -267,6 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.0, *EPSILONS], help="0 stands for no privacy")
     parser.add_argument("--seconds", type=float, default=1800.0, help="of one program")
     parser.add_argument("--gap", type=float, default=GAP, help="of the bounds of a program that decides nothing")
+    parser.add_argument("--again", action="store_true", help="verify what is in the package, too")
     parser.add_argument("--short", action="store_true", help="few measurements of speed")
     parser.add_argument("--out", type=Path, default=Path("docs/gallery"), help="folder of the page")
     given = parser.parse_args(arguments)
@@ -277,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.what == "compute":
         compute(Collection(given.store), given.points, given.epsilons, given.seconds, given.gap)
     else:
-        collect(Collection(given.store), PACKAGED)
+        collect(Collection(given.store), PACKAGED, given.again)
 
 
 if __name__ == "__main__":

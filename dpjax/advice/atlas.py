@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dpjax.advice.collection import GRID, Program, bracket
+from dpjax.advice.collection import GRID, Program
+from dpjax.advice.derived import Derived, derived
 from dpjax.attacks.optimum.best import databases_of, goal_of, optimum
 from dpjax.attacks.optimum.cases import Goal
+from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
 from dpjax.attacks.optimum.tiny import Matrix, code_of, representative, rows_of
 from dpjax.attacks.optimum.without_privacy import best_without_privacy
@@ -25,22 +27,24 @@ MOST_POINTS = 4
 ROUNDS, GAP = 20, 2e-3
 _MOST_ROWS = 40
 _WITHOUT = 12  # rows without privacy
+_PER_SECOND = 1 << 14  # probabilities; a program with more than there is time for is not begun
 
 
 @dataclass(frozen=True)
 class Bracket:
     """The rows that the best learner of a class needs for a success.
 
-    epsilon: None without privacy. needed: the bracket. source: "collection" or "computed", and "formulas" if no program
-    was solved. below, enough: the programs that prove its ends, if they are known. bounds: lower bounds for every
+    epsilon: None without privacy. needed: the bracket, with what proves its ends. source: "collection", "derived" if an
+    end is proved by programs of other classes or budgets, "computed", and "formulas" if no program is known.
+    below, enough: the programs that prove the ends, and how, if they were known. bounds: lower bounds for every
     epsilon-private learner by name.
     """
 
     epsilon: float | None
     needed: Needed
     source: str
-    below: Program | None
-    enough: Program | None
+    below: Derived | None
+    enough: Derived | None
     bounds: tuple[LowerBound, ...] = ()
 
     @property
@@ -77,38 +81,40 @@ def rows_of_class(
 ) -> list[Bracket]:
     """The brackets of a class for each epsilon (None: without privacy) and success 1 - beta, with pure privacy.
 
-    From the programs if they prove a bracket; otherwise programs are solved for at most about ``seconds`` in all, and
-    what is proved by then is returned: at least the lower bounds by formulas.
+    From the programs of this and of other classes if they prove a bracket for the epsilon; otherwise programs are
+    solved for at most about ``seconds`` in all, and what is proved by then is returned: at least the lower bounds by
+    formulas.
     """
     if checks.number("seconds", seconds) <= 0:
         raise InputError("seconds", "a number > 0", repr(seconds), "give a time limit, for example 60")
-    alpha, level, code = float(accuracy.alpha), round(1 - float(accuracy.beta), 12), code_of(matrix)
+    alpha, level, programs = float(accuracy.alpha), round(1 - float(accuracy.beta), 12), list(programs)
     goal, until = goal_of(matrix, alpha), time.monotonic() + seconds
     for epsilon in epsilons:
         if epsilon is not None:
             databases_of(goal, 1, Privacy(epsilon), Neighboring.REPLACE_ONE, "first-order")  # refuses wrong numbers
-    about = (code, alpha, level)
-    known = [one for one in programs if (one.concepts, one.alpha, one.level) == about]
+    known = {(one.epsilon, one.alpha, one.level) for one in programs}
     found = []
     for left, epsilon in zip(range(len(epsilons), 0, -1), epsilons, strict=True):
-        mine = {one.n: one for one in known if one.epsilon == epsilon}
-        below, enough = bracket(mine.values())
+        below, enough = derived(matrix, epsilon, alpha, level, programs)
         bounds = () if epsilon is None else formulas(matrix, Privacy(epsilon), accuracy)
-        if enough is None or (below is None and enough.n > 1):
-            now = time.monotonic()
-            end = now + (until - now) / left
-            solve = _without(goal, end) if epsilon is None else _private(goal, epsilon, level, end)
-            first = below or enough
-            start = first.n if first else max([2, *(bound.n for bound in bounds)])
+        low = max([1 if below is None else below.n + 1, *(bound.n for bound in bounds)])
+        proofs = below.tried() if below else None, enough.tried() if enough else None
+        ends = Needed(low, enough.n if enough else None, *proofs, ())
+        source = "collection" if not any(end and end.step for end in (below, enough)) else "derived"
+        if enough is None or (low < enough.n and (epsilon, alpha, level) not in known):
+            end = (now := time.monotonic()) + (until - now) / left
+            mine = {one.n: one for one in programs if one.key == (code_of(matrix), one.n, epsilon, alpha, level)}
+            solve = _known_or(mine, _without(goal, end) if epsilon is None else _private(goal, epsilon, level, end))
+            start = max(low, 2)
             most = max(start, _MOST_ROWS if epsilon else _WITHOUT)
-            needed = rows_needed(_known_or(mine, solve), level, start=start, most=most)
-            solved = [one for one in needed.tried if one.n not in mine]
-            source = "computed" if solved else "collection" if mine else "formulas"
-        else:
-            proofs = below.tried() if below else None, enough.tried()
-            needed, source = Needed(below.n + 1 if below else 1, enough.n, *proofs, ()), "collection"
-        ends = [mine.get(one.n) if one else None for one in (needed.below, needed.enough)]
-        found.append(Bracket(epsilon, needed, source, ends[0], ends[1], bounds))
+            needed = rows_needed(solve, level, start=start, most=most, known=(low, ends.high))
+            if any(one.n not in mine for one in needed.tried):
+                source = "computed"
+            elif not (below or enough):
+                source = "formulas"
+            below, enough = None if needed.below else below, None if needed.enough else enough
+            ends = replace(needed, below=needed.below or ends.below, enough=needed.enough or ends.enough)
+        found.append(Bracket(epsilon, ends, source, below, enough, bounds))
     return found
 
 
@@ -128,7 +134,7 @@ def _private(goal: Goal, epsilon: float, level: float, until: float) -> Callable
     def solve(n: int) -> Tried | None:
         nonlocal masses
         left = until - time.monotonic()
-        if left <= 0:
+        if left <= 0 or _size(goal, n) > _PER_SECOND * left:
             return None
         how: dict[str, Any] = {"grid": GRID, "rounds": ROUNDS, "tolerance": GAP, "distributions": masses}
         try:
@@ -142,4 +148,13 @@ def _private(goal: Goal, epsilon: float, level: float, until: float) -> Callable
 
 
 def _without(goal: Goal, until: float) -> Callable[[int], Tried | None]:
-    return lambda n: best_without_privacy(goal, n) if time.monotonic() < until else None
+    def solve(n: int) -> Tried | None:
+        enough = _size(goal, n) < _PER_SECOND * (until - time.monotonic())
+        return best_without_privacy(goal, n) if enough else None
+
+    return solve
+
+
+def _size(goal: Goal, n: int) -> int:
+    """Probabilities of a learner of n rows."""
+    return Databases(n, goal.cells).size * goal.sizes[0]

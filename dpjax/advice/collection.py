@@ -23,9 +23,13 @@ from dpjax.attacks.optimum.best import Optimum, databases_of, goal_of
 from dpjax.attacks.optimum.cases import Goal, exactly
 from dpjax.attacks.optimum.certificate import Certificate
 from dpjax.attacks.optimum.databases import Databases
-from dpjax.attacks.optimum.private_table import TOTAL, is_private
+from dpjax.attacks.optimum.families import FamilyCertificate
+from dpjax.attacks.optimum.private_table import is_private
 from dpjax.attacks.optimum.rows import Tried
-from dpjax.attacks.optimum.worst import worst_distribution
+from dpjax.attacks.optimum.stencil import Stencil
+from dpjax.attacks.optimum.symmetry import symmetries
+from dpjax.attacks.optimum.tiny import matrix_of_code
+from dpjax.attacks.optimum.worst import worst_of_all
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.types import Neighboring, Privacy
@@ -144,10 +148,20 @@ class Collection:
         }
         goal, n = found.goal, found.databases.rows
         certificate = self._save(**arrays_of(found.certificate)) if found.value < level else ""
-        table = self._save(table=found.table) if lower >= level else ""
+        table = self._save(**_table(goal, found.databases, found.table)) if lower >= level else ""
         budget = float(found.privacy.epsilon)
         head = concepts, n, budget, goal.alpha, level, upper, lower, certificate, table
         one = Program(*head, [list(mass) for mass in sorted(masses)], round(found.seconds, 1))
+        self.append(one)
+        return one
+
+    def add_table(
+        self, concepts: str, n: int, epsilon: float, alpha: float, level: float, lower: float, table: np.ndarray
+    ) -> Program:
+        """Stores a learner that was not solved for: ``lower`` is its success, at least the level, over all cases."""
+        goal = goal_of(matrix_of_code(concepts), alpha)
+        digest = self._save(**_table(goal, Databases(n, goal.cells), table)) if lower >= level else ""
+        one = Program(concepts, n, epsilon, alpha, level, 1.0, lower, "", digest)
         self.append(one)
         return one
 
@@ -164,7 +178,7 @@ class Collection:
         """
         if one.epsilon is None:
             return not one.certificate and not one.table
-        goal = goal_of([[int(label) for label in row] for row in one.concepts.split()], one.alpha)
+        goal = goal_of(matrix_of_code(one.concepts), one.alpha)
         databases = databases_of(goal, one.n, Privacy(one.epsilon), Neighboring.REPLACE_ONE, "first-order")
         try:
             return self._proves(one, goal, databases)
@@ -178,13 +192,14 @@ class Collection:
             return False
         if not one.table:
             return True
-        weights = self.read(one.table)["table"]
+        arrays = self.read(one.table)
+        weights = arrays["table"] if "table" in arrays else stencil_of(goal, databases).expanded(arrays["kept"])
         if weights.shape != (databases.size, goal.sizes[0]) or not is_private(
             weights, databases, one.epsilon or 0, 0.0
         ):
             return False
-        targets = (tuple(map(int, target)) for target in goal.targets)
-        return all(worst_distribution(weights / TOTAL, goal, databases, each).least >= one.lower for each in targets)
+        searches = worst_of_all(weights, goal, databases, symmetries(goal))
+        return all(search.least >= one.lower for _, search in searches)
 
     def _save(self, **arrays: np.ndarray) -> str:
         buffer = io.BytesIO()
@@ -210,17 +225,33 @@ class Collection:
         raise InputError("store", f"arrays of at most {_MOST_BYTES} bytes", path.name, "solve the program again")
 
 
-def arrays_of(certificate: Certificate) -> dict[str, np.ndarray]:
+def arrays_of(certificate: Certificate | FamilyCertificate) -> dict[str, np.ndarray]:
     """A certificate without its databases, which are all of n rows."""
     cases = json.dumps([[case.target, case.elements] for case in certificate.cases])
-    pairs = certificate.pairs.astype(np.int32)
-    weights, scale = np.array(certificate.weights, np.int64), np.array(certificate.scale)
-    return {"cases": np.array(cases), "weights": weights, "pairs": pairs, "flows": certificate.flows, "scale": scale}
+    common = {"cases": np.array(cases), "weights": np.array(certificate.weights, np.int64), "flows": certificate.flows}
+    if isinstance(certificate, FamilyCertificate):
+        return common | {"bits": np.array(certificate.bits)}
+    return common | {"pairs": certificate.pairs.astype(np.int32), "scale": np.array(certificate.scale)}
 
 
-def certificate_of(arrays: dict[str, np.ndarray], goal: Goal, one: Program) -> Certificate:
+def certificate_of(arrays: dict[str, np.ndarray], goal: Goal, one: Program) -> Certificate | FamilyCertificate:
     """The certificate about a program that was saved by `arrays_of`."""
     cases = tuple(goal.case(tuple(target), elements) for target, elements in json.loads(str(arrays["cases"])))
-    weights, counts = tuple(arrays["weights"].tolist()), Databases(one.n, goal.cells).counts
-    head = goal, one.n, Neighboring.REPLACE_ONE, float(one.epsilon or 0), 0.0, cases, weights, counts
+    weights, epsilon = tuple(arrays["weights"].tolist()), float(one.epsilon or 0)
+    if "bits" in arrays:
+        return FamilyCertificate(goal, one.n, epsilon, cases, weights, arrays["flows"], int(arrays["bits"]))
+    counts = Databases(one.n, goal.cells).counts
+    head = goal, one.n, Neighboring.REPLACE_ONE, epsilon, 0.0, cases, weights, counts
     return Certificate(*head, arrays["pairs"], arrays["flows"], int(arrays["scale"]))
+
+
+def _table(goal: Goal, databases: Databases, table: np.ndarray) -> dict[str, np.ndarray]:
+    """A learner's table, or its rows for one database of each orbit if these say all."""
+    stencil = stencil_of(goal, databases)
+    kept = table[stencil.of_databases.kept]
+    return {"kept": kept} if np.array_equal(stencil.expanded(kept), table) else {"table": table}
+
+
+def stencil_of(goal: Goal, databases: Databases) -> Stencil:
+    """Databases and families up to the symmetries of the goal."""
+    return Stencil(databases, symmetries(goal), goal.sizes[0])

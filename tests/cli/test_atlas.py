@@ -35,6 +35,16 @@ def test_a_renamed_class_is_the_same(capsys, tmp_path):
     assert found["class"] == "00 01 10 (thresholds)" and found["rows"][1]["n"] == "7"
 
 
+def test_a_class_on_four_points_is_bracketed_by_others(capsys, tmp_path):
+    np.savetxt(tmp_path / "class.csv", [[0, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 1]], fmt="%d", delimiter=",")
+    found = answer(capsys, str(tmp_path / "class.csv"), "--epsilon", "1", "--seconds", "1e-3")["rows"][1]
+    assert found["source"] == "derived" and found["low"] <= found["high"]
+    assert found["no_learner_from"] == "restriction 00 01" and "000 011 101" in found["learner_from"]
+    assert cli.main(["atlas", str(tmp_path / "class.csv"), "--epsilon", "1", "--seconds", "1e-3"]) == 0
+    printed = capsys.readouterr().out
+    assert "no learner at epsilon = 1: by restriction" in printed and "a learner at epsilon = 1: by points" in printed
+
+
 def test_another_success_is_computed(capsys):
     found = answer(capsys, "thresholds(1)", "--epsilon", "1", "--beta", "0.2")
     row = found["rows"][1]

@@ -1,10 +1,19 @@
 """The page of the rows that the best learner needs: computed, continued, collected and written."""
 
+import re
+import xml.etree.ElementTree as ET
+
 import atlas as script
+import atlas_four
+import atlas_laws
+import pyarrow.parquet as pq
 import pytest
 
 from dpjax.advice.collection import Collection, bracket, read_programs
+from dpjax.advice.derived import Derived
+from dpjax.attacks.optimum.tiny import tiny_classes
 from dpjax.core.checks import InputError
+from dpjax.experiments.sweep.lower_bounds import LowerBound
 
 
 def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
@@ -29,15 +38,74 @@ def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
 
 
 def test_the_page_has_every_class(tmp_path, monkeypatch):
+    """With a few of the classes on 4 points."""
+    every = tiny_classes(4)
+    monkeypatch.setattr(script, "tiny_classes", lambda points: [*every[:25], *every[25::80]])
+    monkeypatch.setattr(script, "formulas", lambda *given: [LowerBound(2, "made up")])
     monkeypatch.setattr(script, "measured", lambda method, n: [n, 126, method, "0.71913", "0.71850", "1.0", 100])
     (tmp_path / "optimum.md").write_text(
         "## Rows for\n| 2 | 00 01 10 (thresholds) | 24 | 14 | 7 | 6 | 3 | 2 |\n<details>"
     )
     script.main(["page", "--short", "--out", str(tmp_path)])
     page = (tmp_path / "atlas.md").read_text()
-    lines = [line for line in page.splitlines() if line.startswith(("| 1 | ", "| 2 | ", "| 3 | "))]
+    first = page.partition("## All classes on 4 points")[0]
+    lines = [line for line in first.splitlines() if line.startswith(("| 1 | ", "| 2 | ", "| 3 | "))]
     assert len(lines) == 25 and "| 0 1 (all functions) |" in lines[0] and "differ: 1 of " in page.replace("\n", " ")
     assert "Not a function of the VC dimension" in page and "| 4 | 126 | highs |" in page
+    compared = re.search(r"(\d+) of (\d+) lower bounds", page.replace("\n", " "))
+    assert compared and (int(compared[1]), int(compared[2])) == (0, 75)
+    assert "There are 5 classes" in page.replace("\n", " ")
+    figure = ET.parse(tmp_path / "figures" / "atlas.svg").getroot()  # well-formed, without scripts or addresses
+    names = [node.tag.rpartition("}")[2] for node in figure.iter()]
+    assert "script" not in names and names.count("title") > 50
+    assert "http" not in (tmp_path / "figures" / "atlas.svg").read_text().replace("http://www.w3.org/2000/svg", "")
+    data = pq.read_table(tmp_path / "data" / "atlas.parquet")
+    assert data.num_rows == 30 * 4 and data.schema.metadata[b"license"].startswith(b"Apache-2.0")
+    for row in data.to_pylist():
+        assert row["high"] is None or 1 <= row["low"] <= row["high"]
+        assert (row["high"] is None) == (row["high_by"] is None)
+
+
+def record(low, high, **values):
+    """A made-up class with one bracket for every epsilon."""
+    program = read_one(0.5, 0.4), read_one(1.0, 0.95)
+    ends = Derived(low - 1, program[0], ""), Derived(high, program[1], "")
+    numbers = dict.fromkeys(atlas_laws.PARAMETERS, 1) | values
+    return {"class": f"{low}-{high}", "points": 2, **numbers, "brackets": dict.fromkeys((None, 0.5, 1.0, 2.0), ends)}
+
+
+def read_one(upper, lower):
+    return script.Program("0 1", 1, 1.0, 0.3, 0.9, upper, lower)
+
+
+def test_laws_are_refuted_by_proved_bounds_alone():
+    equal, wider, above = record(5, 7), record(6, 9), record(8, 8, VC=2)
+    said = atlas_laws.refuted([equal, wider], (1.0,))
+    assert "Not a function" not in said and said.count("No two classes") == len(atlas_laws.LAWS)
+    said = atlas_laws.refuted([equal, above], (1.0,))
+    assert "Not a function of the number of concepts: at epsilon 1 5-7 needs 5 to 7 rows, 8-8 8." in said
+    assert "Not a function of the VC" not in said
+
+
+def test_correlations_are_ranges_where_brackets_are_open():
+    exact = [record(n, n, VC=n) for n in range(2, 9)]
+    assert dict(atlas_laws.correlations(exact, 1.0))["VC"] == "1.00"
+    wide = [record(n, n + 3, VC=n) for n in range(2, 9)]
+    assert " to 1.00" in dict(atlas_laws.correlations(wide, 1.0))["VC"]
+
+
+def test_conjectures_that_a_class_refutes_are_left_out():
+    assert "twice n* at epsilon 2" in atlas_laws.survivors([record(5, 5)])
+    assert "at least twice n* without privacy" not in atlas_laws.survivors([record(5, 5)])
+    assert "holds in 0 of 1" in atlas_laws.survivors([record(5, 11)])
+
+
+def test_the_table_of_the_exponential_mechanism_is_private_and_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(atlas_four, "POINTS", 2)
+    store = Collection(tmp_path)
+    one = atlas_four.exponential_mechanism(store, 12, 2.0, 0.3, 0.9)
+    assert one.concepts == "00 01 10 11" and one.lower >= 0.9 and one.table and store.verify(one)
+    assert atlas_four.exponential_mechanism(store, 4, 2.0, 0.3, 0.9).table == ""
 
 
 def test_a_measurement_is_of_its_own_process():

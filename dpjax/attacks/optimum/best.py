@@ -12,11 +12,12 @@ import numpy as np
 from dpjax.attacks.optimum.cases import Case, Goal
 from dpjax.attacks.optimum.certificate import LARGEST_EPSILON, Certificate, chances
 from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.families import FamilyCertificate
 from dpjax.attacks.optimum.first_order import FirstOrder
-from dpjax.attacks.optimum.private_table import TOTAL, private_table
-from dpjax.attacks.optimum.program import orbits_of_cases, solve
+from dpjax.attacks.optimum.private_table import TOTAL
+from dpjax.attacks.optimum.program import orbits_of_cases, solve, support
 from dpjax.attacks.optimum.symmetry import Symmetry, symmetries
-from dpjax.attacks.optimum.worst import worst_distribution
+from dpjax.attacks.optimum.worst import worst_of_all
 from dpjax.audit.watch import Watch, unwatched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -26,9 +27,9 @@ from dpjax.core.types import Neighboring, Privacy
 Method = Literal["highs", "first-order"]
 """HiGHS, or `first_order` for pure epsilon under REPLACE_ONE."""
 MOST_CONSTRAINTS: dict[Method, int] = {"highs": 1 << 17, "first-order": 1 << 25}
-"""Privacy constraints before symmetry: up to a minute by HiGHS, up to an hour by the first-order method."""
-_SCALE = 1 << 52
-_FLOWS = 1 << 9  # no multiplier is as large
+"""Privacy constraints: up to a minute by HiGHS, before symmetry; up to an hour by the first-order method, after it."""
+_MOST_BEFORE = 1 << 31  # constraints before symmetry
+_ROUNDING = 1e-9  # more than the rounding error of a success in floating point
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Optimum:
     everywhere: float | None
     worst: Case
     cases: tuple[Case, ...] = field(repr=False)
-    certificate: Certificate = field(repr=False)
+    certificate: Certificate | FamilyCertificate = field(repr=False)
     table: np.ndarray = field(repr=False)
     variables: int
     constraints: int
@@ -112,22 +113,19 @@ def optimum(
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     checks.integer("rounds", rounds, 0)
     group = symmetries(goal)
-    targets = [None] if goal.agnostic else [tuple(map(int, row)) for row in goal.targets]
-    further = [goal.case(target, masses) for target in targets for masses in distributions]
+    further = [goal.case(target, masses) for target in goal.each_target for masses in distributions]
     cases = _closed(goal, [*goal.on_grid(grid), *further], group)
     solver = _solver(method, databases, goal, group, epsilon, delta, seconds)
     least, new, rough = None, list[Case](), 1.0
     for left in range(rounds, -1, -1):
         watch(rounds - left, rounds + 1, "rounds")
         solution = solver(cases, max(tolerance / 2, rough / 8 if left else 0), level)
-        upper, table = solution.upper, private_table(solution.learner, databases, epsilon, delta)
+        upper, table = solution.upper, solution.table(databases, epsilon, delta)
         if everywhere or left:
-            searches = [worst_distribution(table / TOTAL, goal, databases, target, tolerance / 4) for target in targets]
-            least = max(0.0, min(search.least for search in searches))
+            searches = worst_of_all(table, goal, databases, group, tolerance / 4)
+            least = max(0.0, min(search.least for _, search in searches))
             new = [
-                goal.case(target, search.masses)
-                for target, search in zip(targets, searches, strict=True)
-                if search.value < upper - tolerance / 2
+                goal.case(target, search.masses) for target, search in searches if search.value < upper - tolerance / 2
             ]
         wider = _closed(goal, [*cases, *new], group)
         decided = level is not None and (upper < level or (least or 0) >= level)
@@ -136,10 +134,12 @@ def optimum(
         if not left or decided or late or (known and close):
             break
         cases, rough = wider, 0.0 if known else upper - (least or 0.0)
-    certificate = _certificate(goal, databases, epsilon, delta, cases, solution)
+    certificate = solution.proof(goal, databases, epsilon, delta, tuple(cases))
     value = certificate.bound()
     watch(rounds + 1, rounds + 1, "rounds")
-    achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
+    successes = [table_success(table, databases, case) for case in cases]
+    near = [i for i, success in enumerate(successes) if success <= min(successes) + _ROUNDING]
+    achieved, worst = min((success_of(table, databases, cases[i]), i) for i in near)
     head = goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate
     return Optimum(*head, table, solution.variables, solution.constraints, len(group), time.perf_counter() - begin)
 
@@ -174,8 +174,15 @@ def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring,
     if method == "first-order" and (delta or neighboring is not Neighboring.REPLACE_ONE):
         given = f"delta = {delta:g} under {neighboring.value}"
         raise InputError("method", "delta = 0 under replace-one for first-order", given, 'take method="highs"')
-    _require_fit(goal, databases, delta, MOST_CONSTRAINTS[method])
+    images = len(symmetries(goal)) if method == "first-order" else 1
+    _require_fit(goal, databases, delta, min(MOST_CONSTRAINTS[method] * images, _MOST_BEFORE))
     return databases
+
+
+def table_success(table: np.ndarray, databases: Databases, case: Case) -> float:
+    """The same as `success_of` in floating point."""
+    places, probabilities = support(case, databases)
+    return float(probabilities @ table[places][:, np.array(case.good)].sum(axis=1)) / TOTAL
 
 
 def success_of(table: np.ndarray, databases: Databases, case: Case) -> Fraction:
@@ -216,13 +223,3 @@ def _require_fit(goal: Goal, databases: Databases, delta: float, most: int) -> N
 
 def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
     return [case for some in orbits_of_cases(goal, list(dict.fromkeys(cases)), group) for case in some]
-
-
-def _certificate(
-    goal: Goal, databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Any
-) -> Certificate:
-    """The solver's multipliers as whole numbers."""
-    weights = [int(weight * _SCALE) for weight in solution.weights]
-    flows = np.minimum(solution.flows, _FLOWS) * _SCALE
-    head = goal, databases.rows, databases.neighboring, epsilon, delta, tuple(cases)
-    return Certificate(*head, tuple(weights), databases.counts, solution.pairs, flows.astype(np.int64), _SCALE)

@@ -8,8 +8,6 @@ import numpy as np
 
 from dpjax.attacks.optimum.stencil import Stencil
 
-_CHUNK = 1 << 13  # families
-
 
 def collected(stencil: Stencil, flows: np.ndarray) -> np.ndarray:
     """``float64[h, databases]``: the sum of each database's entries over its families."""
@@ -51,34 +49,3 @@ def private_laws(stencil: Stencil, laws: np.ndarray, factor: float) -> np.ndarra
     rest = 1 - sums / sums.max()
     part = rest.max() / (rest.max() + factor - 1) if rest.max() > 0 else 0.0
     return (1 - part) * majorant / sums.max() + ((1 - part) * rest + part) / len(laws)
-
-
-def pair_flows(stencil: Stencil, flows: np.ndarray, lost: float) -> tuple[np.ndarray, np.ndarray]:
-    """Balanced flows as those of pairs of neighbors, for all families: (``int64[r, 3]``, ``float64[r]``).
-
-    A database's positive entry is divided among the negative ones of its family, in the order of kinds: at most
-    kinds - 1 pairs a family. The smallest flows are left out, as many as have the sum ``lost``: the bound does not
-    increase by more.
-    """
-    databases, group = stencil.databases, stencil.group
-    places, orbits = databases.families, stencil.of_families
-    cells = np.array([symmetry.cells for symmetry in group])
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for start in range(0, len(places), _CHUNK):
-        some = np.arange(start, min(start + _CHUNK, len(places)))
-        by = orbits.by[some]
-        kinds = cells[by].T[:, None, :]
-        whole = flows[kinds, stencil.moved[by].T[None], orbits.of[some]]  # [kinds, h, families]
-        owed, given = np.maximum(whole, 0), -np.minimum(whole, 0)
-        sums = given.sum(axis=0)
-        given = np.divide(given, sums, out=np.zeros_like(given), where=sums > 0) * owed.sum(axis=0)
-        upto, until = np.cumsum(owed, axis=0), np.cumsum(given, axis=0)
-        parts = np.minimum(upto[:, None], until[None])
-        parts -= np.maximum((upto - owed)[:, None], (until - given)[None])
-        source, neighbor, hypothesis, family = np.nonzero(parts > 0)
-        pairs = np.column_stack([places[some[family], source], places[some[family], neighbor], hypothesis])
-        found.append((pairs, parts[source, neighbor, hypothesis, family]))
-    pairs, flow = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(flow)
-    kept = np.sort(order[np.searchsorted(np.cumsum(flow[order]), lost) :])
-    return pairs[kept], flow[kept]

@@ -106,6 +106,11 @@ class Goal:
         return np.array(list(product(range(len(self.table)), repeat=self.k)), np.int64)
 
     @property
+    def each_target(self) -> list[tuple[int, ...] | None]:
+        """The targets of cases: None alone in the agnostic setting."""
+        return [None] if self.agnostic else [tuple(map(int, row)) for row in self.targets]
+
+    @property
     def parts(self) -> int:
         """The number of outcomes of the distributions that define cases: elements, or cells in the agnostic setting."""
         return self.cells if self.agnostic else self.elements
@@ -170,7 +175,7 @@ class Goal:
     def on_grid(self, grid: int) -> list[Case]:
         """The cases of all targets and of all distributions whose probabilities are multiples of 1 / grid."""
         checks.integer("grid", grid, 1)
-        targets = [None] if self.agnostic else [tuple(map(int, row)) for row in self.targets]
+        targets = self.each_target
         if (count := comb(grid + self.parts - 1, grid) * len(targets)) > _MOST:
             actual = f"{count}: {len(targets)} targets and multiples of 1/{grid} on {self.parts} outcomes"
             raise InputError("grid", f"at most {_MOST} cases", actual, "take a coarser grid")

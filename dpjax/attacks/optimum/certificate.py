@@ -30,6 +30,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, require_relation
 
 LARGEST_EPSILON = 16.0
+SCALE = 1 << 52
 _BITS = 128  # fractional bits of probabilities and of e^epsilon, each rounded upwards
 
 
@@ -65,10 +66,11 @@ class Certificate:
         It is about learners of ``goal``, with ``rows``, ``neighboring``, ``epsilon`` and ``delta``: whoever was told of
         others has to compare these fields. All other fields are checked here.
         """
-        factor, delta, scale, unit = *self._budget(), checks.integer("scale", self.scale, 1), 1 << _BITS
+        factor, delta = budget(self.neighboring, self.rows, self.epsilon, self.delta)
+        scale, unit = checks.integer("scale", self.scale, 1), 1 << _BITS
         absent = self.neighboring is Neighboring.ADD_OR_REMOVE_ONE
         value: defaultdict[tuple[int, ...], list[int]] = defaultdict(lambda: [0] * self.goal.sizes[0])
-        total, weighted = self._weighted()
+        total, weighted = weighted_cases(self.goal, self.cases, self.weights)
         for case, weight in weighted:
             for database, chance in chances(case.masses, self.rows):
                 mass = -(-chance * weight * unit * unit // (total * sum(case.masses) ** self.rows))
@@ -84,43 +86,50 @@ class Certificate:
         slack = Fraction(delta) * Fraction(sum(owed.values()), scale)
         return min(Fraction(sum(max(row) for row in value.values()), unit * unit) + slack, Fraction(1))
 
-    def _budget(self) -> tuple[Fraction, float]:
-        """(A rational number above e^epsilon, delta)."""
-        require_relation(self.neighboring)
-        checks.integer("rows", self.rows, 1)
-        if (epsilon := checks.epsilon(self.epsilon)) > LARGEST_EPSILON:
-            raise InputError("epsilon", f"at most {LARGEST_EPSILON:g}", f"{epsilon:g}", "take a smaller one")
-        return exponential(epsilon, up=True), checks.delta(self.delta)
-
-    def _weighted(self) -> tuple[int, list[tuple[Case, int]]]:
-        """(The sum of the weights, the cases with positive weights), each of them a case of the goal."""
-        weights = [value for (value,) in _whole("weights", ((value,) for value in self.weights), 1)]
-        total = sum(weights)
-        if len(weights) != len(self.cases) or total <= 0 or min(weights) < 0:
-            raise _invalid("weights >= 0 of all cases, not all 0", f"{len(weights)} weights of sum {total}")
-        weighted = [(case, weight) for case, weight in zip(self.cases, weights, strict=True) if weight]
-        for case, _ in weighted:
-            if case != self.goal.case(case.target, case.elements):
-                raise _invalid("cases of the goal", f"other masses or good hypotheses for {case}")
-        return total, weighted
-
     def _flows(self) -> dict[tuple[tuple[int, ...], tuple[int, ...], int], int]:
         """The sum of the flows of each database, neighbor and hypothesis."""
         absent = self.neighboring is Neighboring.ADD_OR_REMOVE_ONE
         databases = _whole("counts", self.counts, self.goal.cells + absent)
         pairs, flows = _whole("pairs", self.pairs, 3), _whole("flows", ((number,) for number in self.flows), 1)
         if len(pairs) != len(flows):
-            raise _invalid("a flow for each row of pairs", f"{len(flows)} flows of {len(pairs)} rows")
+            raise invalid("a flow for each row of pairs", f"{len(flows)} flows of {len(pairs)} rows")
         totals: defaultdict[tuple[tuple[int, ...], tuple[int, ...], int], int] = defaultdict(int)
         for (number, other, h), (flow,) in zip(pairs, flows, strict=True):
             if not (0 <= min(number, other) <= max(number, other) < len(databases) and 0 <= h < self.goal.sizes[0]):
                 most = f"numbers of {len(databases)} databases and {self.goal.sizes[0]} hypotheses"
-                raise _invalid(most, f"the pair {number}, {other} with hypothesis {h}")
+                raise invalid(most, f"the pair {number}, {other} with hypothesis {h}")
             database, neighbor = databases[number], databases[other]
             if flow < 0 or not _are_neighbors(database, neighbor, self.rows, absent):
-                raise _invalid("numbers >= 0 of pairs of neighbors", f"{flow} of {database}, {neighbor}")
+                raise invalid("numbers >= 0 of pairs of neighbors", f"{flow} of {database}, {neighbor}")
             totals[database, neighbor, h] += flow
         return totals
+
+
+def budget(neighboring: Neighboring, rows: int, epsilon: float, delta: float) -> tuple[Fraction, float]:
+    """(A rational number above e^epsilon, delta). InputError for what is no budget of a learner of some rows."""
+    require_relation(neighboring)
+    checks.integer("rows", rows, 1)
+    if (epsilon := checks.epsilon(epsilon)) > LARGEST_EPSILON:
+        raise InputError("epsilon", f"at most {LARGEST_EPSILON:g}", f"{epsilon:g}", "take a smaller one")
+    return exponential(epsilon, up=True), checks.delta(delta)
+
+
+def weighted_cases(goal: Goal, cases: tuple[Case, ...], weights: tuple[int, ...]) -> tuple[int, list[tuple[Case, int]]]:
+    """(The sum of the weights, the cases with positive weights), each of them a case of the goal."""
+    numbers = [value for (value,) in _whole("weights", ((value,) for value in weights), 1)]
+    total = sum(numbers)
+    if len(numbers) != len(cases) or total <= 0 or min(numbers) < 0:
+        raise invalid("weights >= 0 of all cases, not all 0", f"{len(numbers)} weights of sum {total}")
+    weighted = [(case, weight) for case, weight in zip(cases, numbers, strict=True) if weight]
+    for case, _ in weighted:
+        if case != goal.case(case.target, case.elements):
+            raise invalid("cases of the goal", f"other masses or good hypotheses for {case}")
+    return total, weighted
+
+
+def whole_weights(weights: np.ndarray) -> tuple[int, ...]:
+    """Weights as whole numbers, in units of 2^-52."""
+    return tuple(int(weight * SCALE) for weight in weights)
 
 
 def exponential(epsilon: float, up: bool) -> Fraction:
@@ -159,11 +168,12 @@ def _whole(name: str, rows: Iterable[Any], columns: int) -> list[tuple[int, ...]
     try:
         tuples = [tuple(map(index, row)) for row in rows]
     except TypeError as error:
-        raise _invalid(f"whole numbers in {name}", str(error)) from None
+        raise invalid(f"whole numbers in {name}", str(error)) from None
     if wrong := next((row for row in tuples if len(row) != columns), None):
-        raise _invalid(f"rows of {columns} numbers in {name}", f"one of {len(wrong)}")
+        raise invalid(f"rows of {columns} numbers in {name}", f"one of {len(wrong)}")
     return tuples
 
 
-def _invalid(expected: str, given: str) -> InputError:
+def invalid(expected: str, given: str) -> InputError:
+    """An error about numbers that prove nothing."""
     return InputError("certificate", expected, given, "take the one that optimum returns")

@@ -71,17 +71,21 @@ class Databases:
         kind = np.arange(self.kinds)
         return np.sum(self.ranks[kind, rest] - self.ranks[kind, after], axis=-1)
 
-    def permuted(self, cells: np.ndarray) -> np.ndarray:
-        """The index of every database after each row of cell i becomes one of cell ``cells[i]``: ``int64[size]``."""
+    def permuted(self, cells: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+        """The index of each database, by default of all, after each row of cell i becomes one of cell ``cells[i]``."""
+        counts = self.counts if counts is None else counts
         places = np.append(cells, np.arange(self.cells, self.kinds))
-        moved = np.empty_like(self.counts)
-        moved[:, places] = self.counts
+        moved = np.empty_like(counts)
+        moved[:, places] = counts
         return self.index(moved)
 
     @cached_property
     def families(self) -> np.ndarray:
         """``int64[R, kinds]``: entry (r, i) is database r of ``rows - 1`` rows with a further row of kind i."""
-        smaller = self.without_a_row.counts
+        return self.members(self.without_a_row.counts)
+
+    def members(self, smaller: np.ndarray) -> np.ndarray:
+        """The indices of databases of one row less with a further row of each kind: ``int64[r, kinds]`` of counts."""
         return self.index(smaller[:, None, :] + np.eye(self.kinds, dtype=np.int64))
 
     @property

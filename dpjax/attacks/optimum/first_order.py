@@ -29,11 +29,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.attacks.optimum.bounds import balanced, collected, pair_flows, private_laws
+from dpjax.attacks.optimum.bounds import balanced, collected, private_laws
 from dpjax.attacks.optimum.cases import Case, Goal
+from dpjax.attacks.optimum.certificate import whole_weights
 from dpjax.attacks.optimum.cones import nearest_in_family, nearest_law
 from dpjax.attacks.optimum.databases import Databases
-from dpjax.attacks.optimum.program import case_weights, orbits_of_cases
+from dpjax.attacks.optimum.families import FamilyCertificate
+from dpjax.attacks.optimum.private_table import private_table
+from dpjax.attacks.optimum.program import orbits_of_cases, support
 from dpjax.attacks.optimum.stencil import Stencil
 from dpjax.attacks.optimum.symmetry import Symmetry
 
@@ -42,8 +45,6 @@ _OF_CASES = 0.25  # sigma_w
 _INHERITED = 0.5
 _SMALLEST = 1e-12  # mass
 _CASES = 64  # orbits of cases are padded to a multiple
-_ROUGH = 0.02  # distance of bounds at which a level may be decided
-_LOST = 1e-5  # of the bound, by flows that are left out of a certificate
 
 
 @dataclass(frozen=True)
@@ -66,21 +67,19 @@ class SaddlePoint:
     @cached_property
     def learner(self) -> np.ndarray:
         """``float64[databases, h]``."""
-        return self.laws.ravel()[self.stencil.whole].T
+        return self.stencil.expanded(self.laws.T)
 
-    @cached_property
-    def _multipliers(self) -> tuple[np.ndarray, np.ndarray]:
-        return pair_flows(self.stencil, self.balanced, _LOST)
+    def proof(
+        self, goal: Goal, databases: Databases, epsilon: float, delta: float, cases: tuple[Case, ...]
+    ) -> FamilyCertificate:
+        """The weights and flows as whole numbers, for delta = 0."""
+        return FamilyCertificate.of(goal, databases.rows, epsilon, cases, whole_weights(self.weights), self.balanced)
 
-    @property
-    def pairs(self) -> np.ndarray:
-        """``int64[r, 3]``: database, neighbor, hypothesis."""
-        return self._multipliers[0]
-
-    @property
-    def flows(self) -> np.ndarray:
-        """``float64[r]``: the multiplier of each pair."""
-        return self._multipliers[1]
+    def table(self, databases: Databases, epsilon: float, delta: float) -> np.ndarray:
+        """``uint32[databases, h]``: the learner as `private_table`."""
+        mean = self.learner.mean(axis=0)
+        every = np.array([mean[symmetry.hypotheses] for symmetry in self.stencil.group]).mean(axis=0)
+        return private_table(self.laws.T, databases, epsilon, delta, every, self.stencil.expanded)
 
     @property
     def variables(self) -> int:
@@ -123,8 +122,8 @@ class FirstOrder:
     def solve(self, cases: list[Case], tolerance: float = 1e-3, level: float | None = None) -> SaddlePoint:
         """The best learner for these distinct cases, which are closed under the group.
 
-        It ends when upper - lower is at most ``tolerance``; at a distance of 0.02 if upper is below ``level`` or lower
-        is above it by the tolerance; and after the steps or seconds of this solver.
+        It ends when upper - lower is at most ``tolerance``; when upper is below ``level``, or lower above it by the
+        tolerance; and after the steps or seconds of this solver.
         """
         alike = orbits_of_cases(self.goal, cases, self.stencil.group)
         utility, real = self._utility(alike)
@@ -163,7 +162,7 @@ class FirstOrder:
             if self.until is not None:
                 length = max(min(length, int((self.until - time.monotonic()) / seconds)), 1)
             (upper, duals), (lower, laws) = best
-            decided = level is not None and (upper < level or lower > level + tolerance) and upper - lower < _ROUGH
+            decided = level is not None and (upper < level or lower > level + tolerance)
             late = self.until is not None and time.monotonic() > self.until
             if upper - lower <= tolerance or decided or done >= self.most or late:
                 break
@@ -176,13 +175,18 @@ class FirstOrder:
 
     def _utility(self, alike: list[list[Case]]) -> tuple[np.ndarray, np.ndarray]:
         """(``float64[orbits, h, r]``: mean success of a unit of probability; the r databases where there is any)."""
-        kept, means = self.stencil.of_databases.kept, []
-        for some in alike:
-            parts = (case_weights(case, self.stencil.databases)[kept] * np.array(case.good)[:, None] for case in some)
-            means.append(sum(parts) / len(some))
-        utility = np.array(means)
-        real = np.flatnonzero(utility.any(axis=(0, 1)))
-        return utility[:, :, real], real
+        kept, drawn = self.stencil.of_databases.kept, list[tuple[int, Any, Any, Any]]()
+        for number, some in enumerate(alike):
+            for case in some:
+                places, chances = support(case, self.stencil.databases)
+                rows = np.minimum(np.searchsorted(kept, places), len(kept) - 1)
+                mine = kept[rows] == places
+                drawn.append((number, rows[mine], chances[mine] / len(some), np.array(case.good)))
+        real = np.unique(np.concatenate([rows for _, rows, _, _ in drawn]))
+        utility = np.zeros((len(alike), self.goal.sizes[0], len(real)))
+        for number, rows, chances, good in drawn:
+            utility[number][:, np.searchsorted(real, rows)] += chances * good[:, None]
+        return utility, real
 
     def _scales(self, utility: np.ndarray, real: np.ndarray) -> tuple[Any, Any]:
         """(tau, ``float32[databases]``, sigma, ``float32[families]``), for a balance of 1."""

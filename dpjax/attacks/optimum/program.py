@@ -21,10 +21,14 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.special import gammaln, xlogy
 
 from dpjax.attacks.optimum.cases import Case, Goal
+from dpjax.attacks.optimum.certificate import SCALE, Certificate, whole_weights
 from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.private_table import private_table
 from dpjax.attacks.optimum.symmetry import Symmetry
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
+
+_FLOWS = 1 << 9  # no multiplier is as large
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,18 @@ class Solution:
     variables: int
     constraints: int
     seconds: float
+
+    def proof(
+        self, goal: Goal, databases: Databases, epsilon: float, delta: float, cases: tuple[Case, ...]
+    ) -> Certificate:
+        """The multipliers as whole numbers."""
+        flows = (np.minimum(self.flows, _FLOWS) * SCALE).astype(np.int64)
+        head = goal, databases.rows, databases.neighboring, epsilon, delta, cases, whole_weights(self.weights)
+        return Certificate(*head, databases.counts, self.pairs, flows, SCALE)
+
+    def table(self, databases: Databases, epsilon: float, delta: float) -> np.ndarray:
+        """``uint32[databases, h]``: the learner as `private_table`."""
+        return private_table(self.learner, databases, epsilon, delta)
 
     @property
     def lower(self) -> float:
@@ -103,12 +119,21 @@ def orbits_of_cases(goal: Goal, cases: list[Case], group: list[Symmetry]) -> lis
 
 def case_weights(case: Case, databases: Databases) -> np.ndarray:
     """The probability of every database in a case, ``float64[size]``."""
-    counts = databases.counts[databases.full][:, : databases.cells]
-    mass = np.array([weight / sum(case.masses) for weight in case.masses])
     probabilities = np.zeros(databases.size)
-    logs = gammaln(databases.rows + 1) - gammaln(counts + 1).sum(axis=1) + xlogy(counts, mass).sum(axis=1)
-    probabilities[databases.full] = np.exp(logs)
+    places, chances = support(case, databases)
+    probabilities[places] = chances
     return probabilities
+
+
+def support(case: Case, databases: Databases) -> tuple[np.ndarray, np.ndarray]:
+    """(The databases that a case draws, ``int64[r]``, their probabilities ``float64[r]``)."""
+    cells = np.flatnonzero(np.array(case.masses, object) > 0)
+    few = Databases(databases.rows, len(cells)).counts
+    mass = np.array([case.masses[cell] / sum(case.masses) for cell in cells])
+    logs = gammaln(databases.rows + 1) - gammaln(few + 1).sum(axis=1) + xlogy(few, mass).sum(axis=1)
+    counts = np.zeros((len(few), databases.kinds), np.int64)
+    counts[:, cells] = few
+    return databases.index(counts), np.exp(logs)
 
 
 class _Rows:

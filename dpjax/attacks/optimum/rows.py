@@ -25,7 +25,8 @@ class Tried:
 class Needed:
     """n* is at least ``low`` and at most ``high`` (None: no learner was found).
 
-    below: proves low, if that is more than 1. enough: proves high. tried: all sizes, in the order of the search.
+    below: proves low, if that is more than 1 and was not known before. enough: proves high, likewise. tried: all sizes,
+    in the order of the search.
     """
 
     low: int
@@ -45,7 +46,14 @@ class Needed:
         return str(self.low) if self.exact else f"{self.low} to {self.high}"
 
 
-def rows_needed(solve: Callable[[int], Tried | None], level: float, *, start: int = 2, most: int = 1 << 10) -> Needed:
+def rows_needed(
+    solve: Callable[[int], Tried | None],
+    level: float,
+    *,
+    start: int = 2,
+    most: int = 1 << 10,
+    known: tuple[int, int | None] = (1, None),
+) -> Needed:
     """The least n at which the best private learner has success ``level``, from bounds for some n.
 
     A learner may ignore a row, so the best success does not decrease with n: one n without a learner and a larger one
@@ -55,6 +63,7 @@ def rows_needed(solve: Callable[[int], Tried | None], level: float, *, start: in
       solve: bounds for n rows, None if they cannot be computed. They need not be close if they are on one side of
         ``level``. Called once for each n.
       start: the first n. most: the largest.
+      known: a lower bound on n*, and an upper one or None, that are proved elsewhere.
     """
     if not 0 < checks.number("level", level) < 1:
         raise InputError("level", "a success in (0, 1)", repr(level), "take for example 0.9")
@@ -64,8 +73,8 @@ def rows_needed(solve: Callable[[int], Tried | None], level: float, *, start: in
     below: Tried | None = None
     enough: Tried | None = None
     while True:
-        low = below.n + 1 if below else 1
-        high = enough.n if enough else None
+        low = below.n + 1 if below else known[0]
+        high = enough.n if enough else known[1]
         open_ = [n for n in range(low, high or low + max(start, low) + _FARTHEST) if n not in left and n <= most]
         if not open_:
             break

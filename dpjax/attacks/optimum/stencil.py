@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from dpjax.attacks.optimum.databases import Databases
-from dpjax.attacks.optimum.symmetry import Symmetry
+from dpjax.attacks.optimum.symmetry import Symmetry, products
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,30 @@ class Orbits:
     @classmethod
     def under(cls, databases: Databases, group: list[Symmetry]) -> "Orbits":
         """The orbits of a group."""
-        least, by = np.full(databases.size, databases.size), np.zeros(databases.size, np.int64)
-        for number, symmetry in enumerate(group):
-            places = databases.permuted(symmetry.cells)
-            by[places < least] = number
-            np.minimum(least, places, out=least)
-        kept, of, sizes = np.unique(least, return_inverse=True, return_counts=True)
-        return cls(kept, of.ravel(), by, sizes)
+        flips = [number for number, symmetry in enumerate(group) if symmetry.order == group[0].order]
+        orders = {symmetry.order: number for number, symmetry in reversed(list(enumerate(group)))}
+        least, by = _least(databases, group, flips, databases.counts)
+        some, place = np.unique(least, return_inverse=True)
+        best, after = np.full(len(some), databases.size), np.zeros(len(some), np.int64)
+        for number in orders.values():  # the group is the union of the products of an element of flips and one of these
+            moved = databases.permuted(group[number].cells, databases.counts[some])
+            better = least[moved] < best
+            best[better] = least[moved][better]
+            after[better] = products(group, np.full(len(some), number), by[moved])[better]
+        kept, of, sizes = np.unique(best[place], return_inverse=True, return_counts=True)
+        return cls(kept, of.ravel(), products(group, by, after[place]), sizes)
+
+
+def _least(
+    databases: Databases, group: list[Symmetry], numbers: list[int], counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(The least image of each database under some elements of a group, the number of one that maps it there)."""
+    least, by = np.full(len(counts), databases.size), np.zeros(len(counts), np.int64)
+    for number in numbers:
+        places = databases.permuted(group[number].cells, counts)
+        by[places < least] = number
+        np.minimum(least, places, out=least)
+    return least, by
 
 
 @dataclass(frozen=True)
@@ -71,13 +88,17 @@ class Stencil:
     @cached_property
     def spread(self) -> np.ndarray:
         """``int64[kinds, h, families]``: the place of q(T, a, h) in p, ``[h, databases]`` flattened."""
-        members = self.databases.families[self.of_families.kept].T  # [kinds, families]
-        return self._places(members)
+        smaller = self.databases.without_a_row.counts[self.of_families.kept]
+        return self._places(self.databases.members(smaller).T)
 
     @cached_property
     def whole(self) -> np.ndarray:
         """``int64[h, size]``: the place in p of the probabilities of every database."""
         return self._places(np.arange(self.databases.size)[None])[0]
+
+    def expanded(self, laws: np.ndarray) -> np.ndarray:
+        """The laws of all databases, ``[size, h]``, from those of the ones that are kept, ``[kept, h]``."""
+        return laws.T.ravel()[self.whole].T
 
     def _places(self, members: np.ndarray) -> np.ndarray:
         orbits = self.of_databases

@@ -6,6 +6,7 @@ one variable for each orbit of (database, hypothesis) only.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations, product
 from math import factorial
 
@@ -38,6 +39,7 @@ class Symmetry:
         return goal.case(None if case.target is None else self.targets[case.target], masses)
 
 
+@lru_cache(64)
 def symmetries(goal: Goal) -> list[Symmetry]:
     """The group, with the identity; the identity alone for a domain with too many renamings."""
     m, k = goal.elements, goal.k
@@ -61,6 +63,15 @@ def symmetries(goal: Goal) -> list[Symmetry]:
                 renamed = {tuple(target): tuple(image) for target, image in pairs}
                 group.append(Symmetry(order, _cells(order, choice, columns), hypotheses @ base, renamed))
     return group
+
+
+def products(group: list[Symmetry], first: np.ndarray, then: np.ndarray) -> np.ndarray:
+    """The numbers of the symmetries that are one, ``int64[...]``, followed by another."""
+    cells = np.array([symmetry.cells for symmetry in group])
+    number = {row.tobytes(): place for place, row in enumerate(cells)}
+    pairs, place = np.unique(first * len(group) + then, return_inverse=True)
+    found = [number[cells[b, cells[a]].tobytes()] for a, b in zip(*np.divmod(pairs, len(group)), strict=True)]
+    return np.array(found, np.int64)[place]
 
 
 def _moved(row: _Row, order: _Row, flip: _Row) -> _Row:

@@ -7,7 +7,7 @@ again.
 """
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, count
 from math import comb
@@ -16,7 +16,10 @@ import numpy as np
 
 from dpjax.attacks.optimum.cases import Goal
 from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.private_table import TOTAL
+from dpjax.attacks.optimum.symmetry import Symmetry
 
+_Target = tuple[int, ...] | None
 _ROUNDING = 1e-12  # more than the rounding error of averages of probabilities
 _DEEPEST = 40  # halvings of an edge
 
@@ -41,11 +44,12 @@ def worst_distribution(
     target: tuple[int, ...] | None,
     tolerance: float = 1e-4,
     simplices: int = 2000,
+    unit: int = 1,
 ) -> Worst:
     """The worst distribution for a target (agnostic: None).
 
-    probabilities: ``float64[databases, h]``, the learner. The search ends when ``value - least`` is at most
-    ``tolerance``, or after ``simplices`` halvings; ``least`` is a lower bound in both cases.
+    probabilities: ``[databases, h]``, the learner, in units of 1 / ``unit``. The search ends when ``value - least`` is
+    at most ``tolerance``, or after ``simplices`` halvings; ``least`` is a lower bound in both cases.
     """
     excess, alpha = goal.excess(target), float(goal.alpha)
     steps = Databases(databases.rows, goal.parts)
@@ -62,7 +66,7 @@ def worst_distribution(
         least = coefficients[:, fits.all(axis=1)].sum(axis=1).min()
         heapq.heappush(heap, (least, next(numbers), corner, coefficients, depth))
 
-    consider(np.eye(goal.parts), _coefficients(probabilities, goal, databases, target), 0)
+    consider(np.eye(goal.parts), _coefficients(probabilities, goal, databases, target) / unit, 0)
     for _ in range(simplices):
         least, _, corner, coefficients, depth = heap[0]
         if least >= best - tolerance or depth >= _DEEPEST or goal.parts == 1:
@@ -78,15 +82,54 @@ def worst_distribution(
     return Worst(float(heap[0][0]) - _ROUNDING, float(best), tuple(masses // np.gcd.reduce(masses)))
 
 
+def worst_of_all(
+    table: np.ndarray, goal: Goal, databases: Databases, group: list[Symmetry], tolerance: float = 1e-4
+) -> list[tuple[_Target, Worst]]:
+    """The worst distribution of a table for one target of each orbit, with bounds that hold for the whole orbit.
+
+    table: ``uint32[databases, h]``, in units of 1 / TOTAL. The image of a table under a symmetry has other rounding:
+    the largest difference of a database's laws is subtracted from the bound.
+    """
+    found, known = [], set[_Target]()
+    for target in goal.each_target:
+        if target in known:
+            continue
+        search = worst_distribution(table, goal, databases, target, tolerance, unit=TOTAL)
+        images = {} if target is None else {one.targets[target]: one for one in reversed(group)}
+        known.update([target, *images])
+        others = [one for image, one in images.items() if image != target]
+        off = max((_difference(table, goal, databases, target, one) for one in others), default=0.0)
+        found.append((target, replace(search, least=search.least - off)))
+    return found
+
+
+def _difference(table: np.ndarray, goal: Goal, databases: Databases, target: _Target, symmetry: Symmetry) -> float:
+    """The largest difference of an event's probability, of a database that the target draws and its image."""
+    counts = _drawn(goal, databases, target)
+    image = table[databases.permuted(symmetry.cells, counts)][:, symmetry.hypotheses].astype(np.int64)
+    return float(np.maximum(image - table[databases.index(counts)], 0).sum(axis=1).max()) / TOTAL
+
+
+def _drawn(goal: Goal, databases: Databases, target: _Target) -> np.ndarray:
+    """``int64[r, kinds]``: the databases of n rows that a target draws, as counts."""
+    if target is None:
+        return databases.counts[databases.full]
+    cells = np.flatnonzero([share for x in range(goal.elements) for share in goal.shares(target, x)])
+    few = Databases(databases.rows, len(cells)).counts
+    counts = np.zeros((len(few), databases.kinds), np.int64)
+    counts[:, cells] = few
+    return counts
+
+
 def _coefficients(
     probabilities: np.ndarray, goal: Goal, databases: Databases, target: tuple[int, ...] | None
 ) -> np.ndarray:
     """``float64[c, h]``: the mean probability of each hypothesis, given how many rows each element has."""
-    counts = databases.counts[databases.full][:, : databases.cells]
-    laws = probabilities[databases.full]
+    counts = _drawn(goal, databases, target)
+    laws = probabilities[databases.index(counts)]
     if target is None:
         return laws
-    split = counts.reshape(len(counts), goal.elements, 1 << goal.k)
+    split = counts[:, : databases.cells].reshape(len(counts), goal.elements, 1 << goal.k)
     elements = split.sum(axis=2)
     weight = np.ones(len(counts))
     for x in range(goal.elements):

@@ -190,8 +190,9 @@ class AtlasCommand(Command):
 
     For a class on at most 4 points prints its dimensions with witnesses; the least number of rows n* with which some
     learner, without privacy and with each epsilon (delta = 0), has error at most alpha with probability 1 - beta for
-    every target and distribution, or a bracket of it; what proves each end of the bracket; and lower bounds by name. A
-    class of the collection that comes with dpjax is looked up, another is computed for --seconds.
+    every target and distribution, or a bracket of it; what proves each end of the bracket; and lower bounds by name.
+    For the default alpha and beta and epsilon .5, 1 and 2 it is looked up in the collection that comes with dpjax, or
+    derived from other classes of it; others are computed for --seconds.
 
     Example: dpjax atlas "thresholds(2)"
     Example: dpjax atlas "points(3)" --epsilon 1 --seconds 120

@@ -57,7 +57,7 @@ def _stored(store: Path | None) -> list[Program]:
 def _record(one: Bracket, store: Path | None, stored: list[Program]) -> dict[str, Any]:
     best = max(one.bounds, key=lambda bound: bound.n, default=None)
     below, enough = one.needed.below, one.needed.enough
-    proofs = [program for program in (one.below, one.enough) if program in stored]
+    proofs = [end.program for end in (one.below, one.enough) if end and end.program in stored]
     if store is not None:
         _require_proofs(Collection(store), proofs)
     return {
@@ -67,9 +67,11 @@ def _record(one: Bracket, store: Path | None, stored: list[Program]) -> dict[str
         "high": one.needed.high,
         "source": one.source,
         "no_learner": below and {"n": below.n, "success_at_most": below.upper},
-        "certificate": one.below.certificate if one.below else "",
+        "no_learner_from": one.below.step if one.below else "",
+        "certificate": one.below.program.certificate if one.below else "",
         "learner": enough and {"n": enough.n, "success_at_least": enough.lower},
-        "table": one.enough.table if one.enough else "",
+        "learner_from": one.enough.step if one.enough else "",
+        "table": one.enough.program.table if one.enough else "",
         "proofs_verified": store is not None and bool(proofs),
         "largest_lower_bound": best and best.n,
         "lower_bounds": {bound.name: bound.n for bound in one.bounds},
@@ -96,6 +98,11 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
             row["source"] + _proofs(row),
         )
     out.print(table)
+    for row in answer["rows"]:
+        which = "without privacy" if row["epsilon"] is None else f"at epsilon = {row['epsilon']:g}"
+        for words, end in (("no learner", row["no_learner_from"]), ("a learner", row["learner_from"])):
+            if end:
+                out.print(f"{words} {which}: by {end}")
     for row in answer["rows"]:
         if row["high"] is None:
             which = "without privacy" if row["epsilon"] is None else f"for epsilon = {row['epsilon']:g}"

@@ -24,6 +24,14 @@ def made(tmp_path_factory):
     return store
 
 
+def verified(store, one):
+    """Whether proofs are accepted: some wrong ones are refused with an explanation."""
+    try:
+        return store.verify(one)
+    except InputError:
+        return False
+
+
 def test_it_is_read_back_and_verified(made):
     below, enough = bracket(made.programs())
     assert (below.n, enough.n) == (6, 7) and below.upper < 0.9 <= enough.lower
@@ -42,7 +50,7 @@ def test_wrong_claims_are_found(made):
         replace(enough, lower=enough.lower + 0.01),
         replace(enough, alpha=0.1),
     ):
-        assert not made.verify(wrong)
+        assert not verified(made, wrong)
     assert made.verify(replace(below, alpha=0.1))  # fewer hypotheses are good: the same numbers prove it
 
 
@@ -73,8 +81,9 @@ def test_proofs_of_strangers_are_refused(made, tmp_path):
         other.read("../" + below.certificate)
     odd = other._save(cases=np.array("[]"), weights=np.zeros((2, 2)))
     assert not other.verify(replace(below, certificate=odd)) and not other.verify(replace(enough, table=odd))
-    short = other._save(table=made.read(enough.table)["table"][:5])
-    assert not other.verify(replace(enough, table=short))
+    some = made.read(enough.table)["kept"]
+    for wrong in ({"table": some}, {"kept": some[:5]}, {"kept": some[::-1]}):
+        assert not other.verify(replace(enough, table=other._save(**wrong)))
     with pytest.raises(InputError, match="n"):
         other.verify(replace(enough, n=10**9))
     assert below.proved and enough.proved
@@ -83,15 +92,24 @@ def test_proofs_of_strangers_are_refused(made, tmp_path):
 
 def test_arrays_are_whole_numbers(made):
     below, enough = bracket(made.programs())
-    proof, table = made.read(below.certificate), made.read(enough.table)["table"]
-    assert proof["flows"].dtype == np.int64 and proof["weights"].dtype == np.int64 and table.dtype == np.uint32
+    proof, table = made.read(below.certificate), made.read(enough.table)["kept"]
+    assert proof["flows"].dtype == np.int32 and proof["weights"].dtype == np.int64 and table.dtype == np.uint32
     assert {len(case) for case in json.loads(str(proof["cases"]))} == {2}
+
+
+def test_a_certificate_of_pairs_is_read_back(tmp_path):
+    """HiGHS has flows of pairs of neighbors."""
+    store, goal = Collection(tmp_path), goal_of([[0, 0], [0, 1], [1, 0]], 0.3)
+    one = store.add(CODE, 0.9, optimum(goal, 3, Privacy(2.0)))
+    assert "pairs" in store.read(one.certificate) and store.verify(one)
+    assert not store.verify(replace(one, upper=one.upper - 0.01))
 
 
 def test_the_packaged_collection():
     """Each class and budget has at most two programs, which are on two sides of the level."""
     programs, codes = packaged(), {code_of(one) for one in tiny_classes(3)}
-    assert {one.concepts for one in programs} == codes and {one.epsilon for one in programs} >= {None, 1.0, 2.0}
+    assert {one.concepts for one in programs} - codes == {code_of(tiny_classes(4)[-1])}
+    assert codes <= {one.concepts for one in programs} and {one.epsilon for one in programs} >= {None, 1.0, 2.0}
     ends = {}
     for one in programs:
         assert (one.upper < one.level) != (one.lower >= one.level) and one.alpha == 0.3 and one.level == 0.9

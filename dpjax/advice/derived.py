@@ -1,0 +1,104 @@
+"""Bounds on the rows that a class needs, from solved programs of other classes and budgets.
+
+What is used, each proved in docs/proofs/best-learner.md: a class needs at most the rows of one that it reduces to
+(`attacks.optimum.reductions`: subclasses, restrictions to some points, points with always equal or always different
+labels); a learner with a smaller epsilon, a smaller alpha or a larger success serves; a private learner serves without
+privacy; and a learner of n rows with a larger epsilon serves on a random subset of n of more rows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpjax.accounting.subsampling import without_replacement_pair
+from dpjax.advice.collection import Program
+from dpjax.attacks.optimum.reductions import Reduction, reduction
+from dpjax.attacks.optimum.rows import Tried
+from dpjax.attacks.optimum.tiny import Matrix, code_of, matrix_of_code, name_of
+
+_ROUNDING = 1 - 1e-12
+_MOST_ROWS = 1 << 12  # of a bound by a subset
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Bounds on the success with n rows, and where they are from.
+
+    program: what was solved. step: what leads from it to the class and the budget, in words; "" for the program's own.
+    """
+
+    n: int
+    program: Program
+    step: str
+
+    def tried(self) -> Tried:
+        """Every learner of n rows has a success of at most ``upper``; one has at least ``lower``."""
+        return Tried(self.n, self.program.lower, self.program.upper)
+
+
+def derived(
+    matrix: Matrix, epsilon: float | None, alpha: float, level: float, programs: Iterable[Program]
+) -> tuple[Derived | None, Derived | None]:
+    """(The largest n with which there is no learner, the smallest one with which there is), by the programs.
+
+    ``upper`` holds for the first, ``lower`` for the second. epsilon: None without privacy.
+    """
+    code = code_of(matrix)
+    below: Derived | None = None
+    enough: Derived | None = None
+    known: dict[tuple[str, bool], Reduction | None] = {}
+
+    def reduced(one: Program, into: bool) -> Reduction | None:
+        """Of the program's class to this one, or of this one to the program's."""
+        if (one.concepts, into) not in known:
+            other = matrix_of_code(one.concepts)
+            known[one.concepts, into] = reduction(other, matrix) if into else reduction(matrix, other)
+        return known[one.concepts, into]
+
+    for one in sorted(programs, key=lambda one: (one.concepts != code, one.epsilon != epsilon)):
+        if one.upper < one.level <= level and one.alpha >= alpha:
+            n = _refuted(one, epsilon)
+            if n and (below is None or n > below.n) and (how := reduced(one, True)):
+                below = Derived(n, one, _step(one, code, epsilon, how, lower=True))
+        if one.lower >= one.level >= level and one.alpha <= alpha:
+            n = _served(one, epsilon)
+            if n and (enough is None or n < enough.n) and (how := reduced(one, False)):
+                enough = Derived(n, one, _step(one, code, epsilon, how, lower=False))
+    return below, enough
+
+
+def _refuted(one: Program, epsilon: float | None) -> int | None:
+    """The largest n for which a learner with this epsilon would be one that the program refutes."""
+    if one.epsilon is None or (epsilon is not None and epsilon <= one.epsilon):
+        return one.n
+    if epsilon is None:
+        return None
+    return next((n for n in range(one.n, 0, -1) if _amplified(epsilon, n, one.n, one.epsilon)), None)
+
+
+def _served(one: Program, epsilon: float | None) -> int | None:
+    """The smallest n for which the program's learner is one with this epsilon."""
+    if epsilon is None or (one.epsilon is not None and one.epsilon <= epsilon):
+        return one.n
+    if one.epsilon is None:
+        return None
+    return next((n for n in range(one.n, _MOST_ROWS) if _amplified(one.epsilon, one.n, n, epsilon)), None)
+
+
+def _amplified(base: float, draws: int, rows: int, epsilon: float) -> bool:
+    """Whether a learner of ``draws`` rows with epsilon ``base`` has ``epsilon`` on a random subset of ``rows``."""
+    return without_replacement_pair(base, 0.0, draws, rows)[0] <= epsilon * _ROUNDING
+
+
+def _step(one: Program, code: str, epsilon: float | None, how: Reduction, *, lower: bool) -> str:
+    words = []
+    if one.concepts != code:
+        kind = "restriction" if lower else "superclass on more points"
+        if how.whole:
+            kind = "subclass" if lower else "superclass"
+        kind = "points merged" if how.merges else kind
+        words.append(f"{kind} {name_of(matrix_of_code(one.concepts))}")
+    if one.epsilon != epsilon:
+        words.append("without privacy" if one.epsilon is None else f"epsilon {one.epsilon:g}")
+        if one.epsilon is not None and epsilon is not None and (one.epsilon < epsilon) == lower:
+            words.append("a subset of the rows")
+    return ", ".join(words)
