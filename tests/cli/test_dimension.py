@@ -178,7 +178,7 @@ def test_a_time_limit_gives_bounds(capsys, tmp_path):
         (["interval(3)"], "did you mean intervals"),
         (["intervals(0)"], "elements: expected a whole number >= 1"),
         (["intervals(2, 3)"], "2 arguments"),
-        (["Thresholds(2**40)"], "take a smaller domain"),
+        (["Parities(40)"], "take a smaller domain"),
         (["ConvexPolygons(8, 3)"], "pieces"),
         (["missing.csv"], "No such file"),
         (["own:rows"], "--import own"),
