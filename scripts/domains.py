@@ -290,7 +290,9 @@ def _hardest(cases: Sequence[OnEachLaw]) -> str:
         ends = {NAMES[c.name]: c.hardest for c in cases if c.bits == bits and c.hardest}
         each = ", ".join(f"{name} ({low}, {high}]" for name, (low, high) in ends.items())
         said.append(f"at {bits} bits {each}")
-    return f"\nThe hardest of the four for each, ends apart: {'; '.join(said)}.\n"
+    return (
+        f"\nThe hardest of the four for each, by the largest of all lower and of all upper ends: {'; '.join(said)}.\n"
+    )
 
 
 def _ahead(high: Mapping[tuple[str, int], Bracket], name: str, bits: int) -> bool:
