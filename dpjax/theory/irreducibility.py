@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import ceil, comb, expm1, log
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.core.host import host_functions
 from dpjax.theory.search import log_over, smallest
 from dpjax.theory.version_spaces import levels
@@ -143,6 +144,32 @@ def rows(
     """Rows in all for error alpha with probability 1 - beta; concepts and elements as in `sizes`."""
     numbers = sizes(dimension, concepts, elements, alpha)
     return (numbers.first + numbers.second) * batches(numbers.length, epsilon, delta, beta)
+
+
+def bits_and_dimension(dimension: int, labels: int) -> tuple[int, int]:
+    """Of a class with so many labels, >= 2, and of multiclass Littlestone dimension d: the number of bits of a label,
+    and the dimension that no bit exceeds, 6 d ln(labels), or d for two labels.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.4.
+    """
+    checks.integer("dimension", dimension, 0, 64)
+    checks.integer("labels", labels, 2, 2**64)
+    return (labels - 1).bit_length(), dimension if labels == 2 else int(6 * dimension * log(labels))
+
+
+def multiclass_rows(dimension: int, labels: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
+    """Rows in all with which labels of a class of multiclass Littlestone dimension d are learned bit by bit, each bit
+    from `rows` of its own at alpha and beta over the number of bits; the class may be infinite.
+
+    dimension, labels: so that 6 d ln(labels) is below 65, or d itself for two labels; else InputError.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Corollary 3.5 with the numbers of our own learner.
+    """
+    bits, each = bits_and_dimension(dimension, labels)
+    if each > 64:
+        advice = "lower the dimension or the number of labels"
+        raise InputError("dimension", "6 d ln(labels) of at most 64", f"{each}", advice)
+    return bits * rows(each, None, None, epsilon, delta, alpha / bits, beta / bits)
 
 
 host_functions(globals())

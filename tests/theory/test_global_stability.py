@@ -89,6 +89,19 @@ def test_sizes_of_infinite_classes():
 
 
 @pytest.mark.statistical
+def test_rows_of_labels_by_their_multiclass_dimension():
+    """The bits' dimensions add nothing but what the theorem says, and two labels are one bit of the same dimension."""
+    goal = (1.0, 1e-6, 0.1, 0.1)
+    assert irreducible.multiclass_rows(2, 2, *goal) == irreducible.rows(2, None, None, *goal)
+    assert irreducible.bits_and_dimension(1, 3) == (2, 6) and irreducible.bits_and_dimension(2, 16) == (4, 33)
+    assert irreducible.multiclass_rows(1, 3, *goal) == 2 * irreducible.rows(6, None, None, 1.0, 1e-6, 0.05, 0.05)
+    with pytest.raises(InputError, match=r"6 d ln\(labels\) of at most 64, got 66"):
+        irreducible.multiclass_rows(4, 16, *goal)
+    for wrong in ((65, 2), (1, 1), (-1, 2)):
+        with pytest.raises(InputError):
+            irreducible.bits_and_dimension(*wrong)
+
+
 def test_levels_are_separated_by_growth():
     """Thresholds on a line, d = 1 by their VC dimension: the empirical errors of all functions at once, 200 samples."""
     top, gaps = 0.2, 2
