@@ -83,7 +83,7 @@ def test_help_needs_no_jax(fresh, module):
 
 
 def test_each_command_is_a_file(root):
-    parts = {"attack_packing", "audit_target", "audit_tracing"}
+    parts = {"attack_packing", "audit_target", "audit_tracing", "dimension_structure"}
     files = {path.stem for path in (root / "dpjax" / "cli" / "commands").glob("*.py")} - {"__init__"}
     assert files == set(COMMANDS) | parts
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.cli.arguments.privacy import DimensionCommand
-from dpjax.cli.commands.structure import by_structure
+from dpjax.cli.commands.dimension_structure import by_structure
 from dpjax.cli.named import builder_of, class_of
 from dpjax.cli.output import Answer, console
 from dpjax.concepts import Multiclass
