@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 from types import MappingProxyType
 
@@ -61,7 +61,7 @@ HEAD = """# Thresholds by the size of the domain
 
 Who wins when the domain grows? `KLN` and the exponential median pay for every bit. RecPrefix, TreeLog and RSC are
 recursions, whose theorems say the iterated logarithm of the domain; majority pays for the logarithm of the number of
-bits, with less than half of their rows at every size that fits into a machine.
+bits, with less than half of their rows at every size in the table.
 
 Written by `scripts/domains.py`: `KLN` and `ThresholdInterior` with each of its medians (majority is our own,
 [proof](../proofs/majority.md)), over domains of 2^4 to 2^2048 elements; delta = {delta:g}, alpha = {alpha:g}, beta =
@@ -276,12 +276,13 @@ def _measured(cases: Sequence[Case]) -> str:
             wins = sorted(b for own, b in high if own == name and _ahead(high, name, b))
             if wins:
                 best = wins[-1]
-                ratio = (high["kln", best].n_low or 0) / (high[name, best].n_high or 1)
+                ratio = floor(100 * ((high["kln", best].n_low or 0) + 1) / (high[name, best].n_high or 1)) / 100
                 said.append(
                     f"At epsilon {epsilon:g} {NAMES[name]} is ahead of `KLN` at {', '.join(map(str, wins))} bits: the "
-                    f"brackets do not meet. At {best} bits KLN needs at least {ratio:.1f} times its rows."
+                    f"brackets do not meet. At {best} bits KLN needs at least {ratio:.2f} times its rows."
                 )
-    return "\n".join(said)
+    both = "The following is for one good threshold; two brackets hold together with confidence 0.90. "
+    return both + "\n".join(said)
 
 
 def _hardest(cases: Sequence[OnEachLaw]) -> str:
@@ -291,7 +292,9 @@ def _hardest(cases: Sequence[OnEachLaw]) -> str:
         each = ", ".join(f"{name} ({low}, {high}]" for name, (low, high) in ends.items())
         said.append(f"at {bits} bits {each}")
     return (
-        f"\nThe hardest of the four for each, by the largest of all lower and of all upper ends: {'; '.join(said)}.\n"
+        "\nThe hardest of the four for each, by the largest of all lower and of all upper ends (four brackets hold "
+        "together with "
+        f"confidence 0.80): {'; '.join(said)}.\n"
     )
 
 

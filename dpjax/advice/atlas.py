@@ -98,7 +98,7 @@ def rows_of_class(
         below, enough = derived(matrix, epsilon, alpha, level, programs)
         bounds = () if epsilon is None else formulas(matrix, Privacy(epsilon), accuracy)
         low = max([1 if below is None else below.n + 1, *(bound.n for bound in bounds)])
-        proofs = below.tried() if below else None, enough.tried() if enough else None
+        proofs = below.tried(refutes=True) if below else None, enough.tried(refutes=False) if enough else None
         ends = Needed(low, enough.n if enough else None, *proofs, ())
         source = "collection" if not any(end and end.step for end in (below, enough)) else "derived"
         if enough is None or (low < enough.n and (epsilon, alpha, level) not in known):

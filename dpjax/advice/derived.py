@@ -30,9 +30,12 @@ class Derived:
     program: Program
     step: str
 
-    def tried(self) -> Tried:
-        """Every learner of n rows has a success of at most ``upper``; one has at least ``lower``."""
-        return Tried(self.n, self.program.lower, self.program.upper)
+    def tried(self, *, refutes: bool) -> Tried:
+        """Bounds for this class and n, of which a step from another program leaves one only: ``upper`` if it refutes a
+        learner, else ``lower``."""
+        if not self.step:
+            return Tried(self.n, self.program.lower, self.program.upper)
+        return Tried(self.n, 0.0, self.program.upper) if refutes else Tried(self.n, self.program.lower, 1.0)
 
 
 def derived(

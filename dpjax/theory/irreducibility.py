@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil, comb, expm1, log
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.host import host_functions
 from dpjax.theory.search import log_over, smallest
 from dpjax.theory.version_spaces import levels
@@ -49,18 +49,24 @@ def growth(dimension: int, concepts: int | None, elements: int) -> int:
 def irreducible_depth(dimension: int, concepts: int | None, elements: int | None, alpha: float) -> int:
     """r: a class that no tree of this depth reduces agrees with its optimal prediction on any r elements.
 
-    A prediction with error above rho = alpha / 5 would be caught by r > ln |C| / rho random ones, and by r >= 8 / rho
-    with 2 G(2 r) < 2^(rho r / 2), G the `growth`; all elements suffice. concepts, elements: None if there is no bound.
+    A prediction farther than rho = alpha / 5 from every function of the class would be caught by r > ln |C| / rho
+    random ones, and by r >= 8 / rho with 2 G(2 r) < 2^(rho r / 2), G the `growth`; all elements suffice. concepts,
+    elements: None if there is no bound.
     """
     checks.probability("alpha", alpha)
 
     def caught(r: int) -> bool:
         return alpha * r >= 40 and alpha / 10 * r * log(2) > log_over(2 * growth(dimension, concepts, 2 * r), 1.0)
 
-    found = [smallest(caught)]
+    found = [] if elements is None else [checks.integer("elements", elements, 1)]
     if concepts is not None:
-        found.append(int(5 * log(concepts) / alpha) + 1)
-    return min(found if elements is None else [*found, checks.integer("elements", elements, 1)])
+        found.append(int(5 * log(checks.integer("concepts", concepts, 1)) / alpha) + 1)
+    try:
+        return min([*found, smallest(caught)])
+    except NoTheoremError:
+        if not found:
+            raise
+        return min(found)
 
 
 def separating_rows(dimension: int, concepts: int | None, gaps: int, top: float, bad: float) -> int:

@@ -94,7 +94,8 @@ def nested_thresholds(concepts: Thresholds, alpha: float, levels: int) -> Task:
 
     levels: 1, depths spread evenly over the digits, or 2, depths that part from one another at many depths as well
     (half of the digits, with each power of two added and taken away), so that both levels of a recursion on common
-    prefixes have many candidates. The domain has 32 elements or more, alpha is at most .49.
+    prefixes have many candidates. Digits are those below the largest power of two in the domain's size; the number of
+    elements a side grows with the logarithm of the number of digits. 32 elements or more, alpha at most .49.
     """
     size = concepts.domain.size
     checks.integer("levels", levels, 1, 2)
