@@ -30,6 +30,21 @@ def test_bounds_of_others_agree_with_what_was_solved():
     assert compared > 100
 
 
+def test_of_another_class_only_one_bound_holds():
+    """A subclass has learners that this class has not: its success is no lower bound, and likewise from above."""
+    seen = 0
+    for matrix in tiny_classes(3):
+        code = code_of(matrix)
+        own = {(one.epsilon, one.n): one for one in PROGRAMS if one.concepts == code}
+        others = [one for one in PROGRAMS if one.concepts != code]
+        for epsilon in EPSILONS:
+            for end, refutes in zip(derived(matrix, epsilon, 0.3, 0.9, others), (True, False), strict=True):
+                if end and (solved := own.get((epsilon, end.n))):
+                    told, seen = end.tried(refutes=refutes), seen + 1
+                    assert told.lower <= solved.upper and solved.lower <= told.upper
+    assert seen > 20
+
+
 def test_bounds_of_other_budgets_agree_with_what_was_solved():
     for matrix in tiny_classes(3):
         code = code_of(matrix)
