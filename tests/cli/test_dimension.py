@@ -179,6 +179,8 @@ def test_a_time_limit_gives_bounds(capsys, tmp_path):
         (["intervals(0)"], "elements: expected a whole number >= 1"),
         (["intervals(2, 3)"], "2 arguments"),
         (["Parities(40)"], "take a smaller domain"),
+        (["Thresholds(2**40)", "--labels", "7"], "take a smaller domain"),
+        (["Thresholds(2**40)", "--delta", "2"], "delta"),
         (["ConvexPolygons(8, 3)"], "pieces"),
         (["missing.csv"], "No such file"),
         (["own:rows"], "--import own"),

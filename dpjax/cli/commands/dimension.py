@@ -35,12 +35,12 @@ def run(command: DimensionCommand) -> Answer:
         raise InputError("seconds", "a number > 0", repr(command.seconds), "give a time limit, for example 60")
     builder_of(command)
     made = class_of(command.matrix, command.imports)
-    if told := by_structure(made, command):
-        return told
+    Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)  # wrong numbers stop here
+    if structural := by_structure(made, command):
+        return structural
     table, rows, labels = _class(made, command)
     if command.bit is not None:
         table, rows, labels = _bit(table, rows, labels, command.bit)
-    Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)  # wrong numbers stop here
     kln.agnostic(len(table), command.epsilon, command.alpha, command.beta)
     dimensions = summary(table, command.seconds)  # an iterator: what is known is printed at once
     answer: dict[str, Any] = {"concepts": len(table), "elements": table.shape[1], "labels": labels}

@@ -15,11 +15,11 @@ _QUERIES = (1, 8, 64)
 
 def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
     """The Littlestone dimension, and what trees of queries leave of it; None for a class that can be listed, or that
-    does not tell (`ConceptClass.versions`)."""
+    does not tell (`ConceptClass.versions`), and where --bit or --labels ask for the list."""
     if not isinstance(made, ConceptClass) or not implements(made, ConceptClass.versions):
         return None
     size, elements = made.size, made.domain.size
-    if size * elements <= LARGEST or command.bit is not None:
+    if size * elements <= LARGEST or command.bit is not None or command.labels is not None:
         return None
     start, versions = time.monotonic(), made.versions()
     dimension = versions.dimension(versions.whole)

@@ -1,4 +1,4 @@
-"""Version spaces of products: independent classes side by side, each with elements of its own."""
+"""Version spaces of products: independent classes side by side, each with its own elements."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -46,20 +46,20 @@ class Copies(Versions):
 
     def queries(self, space: Spaces) -> Iterable[int]:
         """Those of all parts."""
-        for part, start, own in zip(self.parts, self._starts(), space, strict=False):
-            yield from (start + x for x in part.queries(own))
+        for part, start, inner in zip(self.parts, self._starts(), space, strict=False):
+            yield from (start + x for x in part.queries(inner))
 
     def dimension(self, space: Spaces) -> int:
         """The sum."""
-        return sum(part.dimension(own) for part, own in zip(self.parts, space, strict=True))
+        return sum(part.dimension(inner) for part, inner in zip(self.parts, space, strict=True))
 
     def reduced(self, space: Spaces, depth: int) -> int:
         """If all parts are steady, the least sum over numbers of queries of each; else by recursion."""
         if not self.steady:
             return super().reduced(space, depth)
         least = [0] * (depth + 1)
-        for part, own in zip(self.parts, space, strict=True):
-            alone = [part.reduced(own, k) for k in range(depth + 1)]
+        for part, inner in zip(self.parts, space, strict=True):
+            alone = [part.reduced(inner, k) for k in range(depth + 1)]
             least = [min(alone[i] + least[k - i] for i in range(k + 1)) for k in range(depth + 1)]
         return least[depth]
 

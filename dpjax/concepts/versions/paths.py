@@ -105,11 +105,11 @@ class SpiderPaths(Paths):
             if y:
                 return (leg, step, last) if step <= last else None
             return frozenset((steps | {leg: min(last, step - 1)}).items())
-        own, first, last = space
-        if own != leg:
+        at, first, last = space
+        if at != leg:
             return None if y else space
         first, last = (max(first, step), last) if y else (first, min(last, step - 1))
-        return (own, first, last) if first <= last else None
+        return (at, first, last) if first <= last else None
 
     def queries(self, space: Any) -> Iterable[int]:
         """The steps of the leg, or of the cut legs and of one that is not cut."""
