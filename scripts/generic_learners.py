@@ -4,11 +4,13 @@ Run: python scripts/generic_learners.py [--trials TRIALS] [--seed SEED] [--out F
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from pages import about, figure_path, options, table, write_page
+from papers.every_class import WIDTH, dimension_row, label_rows, leg_rows
 from papers.minimal_sets_growth import EACH, Growth, growth
 
 from dpjax.concepts import Bitwise, Domain, Finite, PointSets, distributions
@@ -17,6 +19,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
+from dpjax.experiments.run.n_star import cells_in
 from dpjax.experiments.statistics.bands import fit_exponent
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, BitReduction, SparseAggregate
@@ -30,8 +33,13 @@ BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.05)
 DIMENSIONS = (1, 2, 3, 4)
 CONCEPTS, ELEMENTS = 16, 15
 BATCHES, PARTS = (50, 40, 30), (1, 16, 64, 256)
+LARGEST = 10**4
 OF_LABELS = ((2, 1), (4, 1), (16, 1), (2, 2), (4, 2))
 SIZES = (1, 2, 3, 4, 5, 6)
+HEIGHTS = (1, 2, 4, 8, 16, 32, 64)
+DIMENSION_HEADS = ("d", "n for every class", "functions of a matrix", "n of a tree, exponential", "majority")
+LEG_HEADS = ("tree", "d", "n", "trials", "failures", "interval")
+LABEL_HEADS = ("k + 1", "n", "trials", "failures", "interval")
 GROWTH_HEADS = (
     "mass of each",
     "d",
@@ -54,7 +62,8 @@ HEAD = """# Generic learners from the Littlestone dimension
 
 Learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. All succeed there
 with room to spare, since their lists are far more stable than is proved. Where the structure of a class is known the
-sizes are several times smaller; for every class that fits in a computer the exponential mechanism needs fewer rows.
+sizes are several times smaller; for a class that fits in a computer the exponential mechanism needs the fewest rows,
+and lists of version spaces need as many.
 
 Written by `python scripts/generic_learners.py --trials {trials}`. epsilon = {epsilon:g}, delta = {delta:g}, alpha =
 {alpha:g}, beta = {beta:g}, realizable. All make a list of functions from each of many batches of rows and
@@ -83,8 +92,32 @@ FAR = """
 ## Classes whose structure is known
 
 `MinimalSets` learns the indicators of d elements: its rows depend on d alone, and the domain has 2^64 elements, 64 of
-which have mass. `VersionSpace` learns a class that is given as a matrix: thresholds of Littlestone dimension 4, and
-{size} random functions on 64 elements. KLN, where it is listed, is the exponential mechanism over the class.
+which have mass. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone dimension 1 to 13,
+and random functions; a batch is one row. KLN, where it is listed, is the exponential mechanism over the class.
+
+"""
+EVERY = """
+## Fewer rows than are enough for every class
+
+Of a class that is given as a matrix `VersionSpace` needs as many rows as the exponential mechanism, and fewer than are
+enough for every class of its Littlestone dimension d, unless it has more functions than the table says: no such matrix
+fits in a computer. So for each matrix there is a private learner, a proper one, whose number of rows is at most one
+that is polynomial in d. On large domains structure helps: sets of d elements have `MinimalSets`, above. A class of VC
+dimension 1 is a tree (Ben-David 2015), its height at most 2^(d + 1) - 2
+([proof](../proofs/irreducibility.md#trees-of-dimension-d)), and `ImproperVC1` needs a number of rows that depends on
+the height alone: with the exponential median it grows with d, with majority hardly. The last two columns are those of
+the tallest tree.
+
+"""
+LEGS = """
+Trees with more and more legs (`Spider`): from two legs on, d and the number of rows are those of a leg. On the law of
+these trials two steps of one leg have a mass just above alpha each, the target ends between them, and the rest of the
+mass is at the root, so only one node is good.
+
+"""
+MATRIX_LABELS = """
+1000 random functions with labels 0..k on {width} elements, bit by bit, `VersionSpace` for each bit, at the theorem's
+number of rows; elements by Zipf's law, targets uniform.
 
 """
 LABELS = """
@@ -163,6 +196,7 @@ def at_the_theorem(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
     return [kind.__name__, name, learner.lists.dimension, n, failures, interval, float(found.mean())]
 
 
+@cache
 def far() -> dict[str, tuple[Lists, Task]]:
     """The learners that read off the structure of a class, with tasks."""
     found: dict[str, tuple[Lists, Task]] = {}
@@ -172,9 +206,11 @@ def far() -> dict[str, tuple[Lists, Task]]:
     for d in (1, 2, 3):
         concepts = PointSets(domain, d)
         found[f"{d} of 2^64 elements"] = MinimalSets(concepts), Task(concepts, from_weights(domain, atoms, weights))
-    functions = np.unique(np.random.default_rng(0).integers(0, 2, (1000, 64)), axis=0)
-    matrices = {f"thresholds on {2**d} points": families.thresholds(2**d) for d in DIMENSIONS}
-    for name, matrix in (matrices | {"random functions": functions}).items():
+    matrices = {f"thresholds on {size} points": families.thresholds(size) for size in (2, 4, 8, 16, LARGEST)}
+    for size, width in ((1000, 64), (LARGEST, LARGEST)):
+        functions = np.unique(np.random.default_rng(0).integers(0, 2, (size, width)), axis=0)
+        matrices[f"{len(functions)} random functions on {width} elements"] = functions
+    for name, matrix in matrices.items():
         task = zipf(matrix)
         found[name] = VersionSpace(task.concepts), task
     return found
@@ -272,8 +308,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page += RUN + table(("lists", "class", "d", "n", "failures", "interval", "mean error"), full)
     heads = ("lists", "class", "n", "batches", "rows of a batch", "failures", "interval", "mean error", "n of KLN")
     known = far()
-    page += FAR.format(size=known["random functions"][1].concepts.size)
-    page += table(heads, [far_row(name, *one, given.trials, given.seed) for name, one in known.items()])
+    page += FAR + table(heads, [far_row(name, *one, given.trials, given.seed) for name, one in known.items()])
+    with cells_in(None, given.seed) as cells:
+        page += EVERY + table(DIMENSION_HEADS, [dimension_row(d, BUDGET, ACCURACY) for d in HEIGHTS])
+        page += LEGS + table(LEG_HEADS, leg_rows(BUDGET, ACCURACY, given.trials, cells))
+        page += MATRIX_LABELS.format(width=WIDTH)
+        page += table(LABEL_HEADS, label_rows(BUDGET, ACCURACY, given.trials, cells))
     heads = ("L", "d", "n", "batches", "rows of a batch", "failures", "interval", "mean error", "n of KLN")
     page += LABELS + table(heads, [labels_row(*one, given.trials, given.seed) for one in OF_LABELS])
     theorem = known["1 of 2^64 elements"][0].batches(BUDGET, ACCURACY)

@@ -56,7 +56,8 @@ def zero_cover(matrix, tree: InputTree) -> Dimension:
     subtrees can be paired, so the number is a sum over y of the larger one of two. InputError for a tree that is not
     complete or has elements outside the domain.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 5.1 to 5.5; Rakhlin, Sridharan, Tewari 2015.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 5.1 to 5.5, Claims 5.8 and 5.9; Rakhlin, Sridharan, Tewari
+      2015.
     """
     table, clock = class_matrix(matrix), Clock(None)
     _require_tree(tree, table.shape[1])
@@ -214,7 +215,7 @@ def _parted(sets: Sequence[int], right: Iterable) -> tuple[tuple[int, ...], tupl
 def sauer_bound(depth: int, dimension: int, largest: int) -> int:
     """The sum over i <= dimension of binomial(depth, i) largest^i, for labels 0..largest.
 
-    For depth <= dimension it is (largest + 1)^depth. Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 5.6.
+    For depth <= dimension it is (largest + 1)^depth. Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 5.6, Claim 5.10.
     """
     for name, value in (("depth", depth), ("dimension", dimension), ("largest", largest)):
         checks.integer(name, value, 0)

@@ -14,7 +14,7 @@ from dpjax.core.plans import STATIC, plan_type
 from dpjax.core.products import exact_dot
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.lists.base import Cells, ListPlan, Lists
-from dpjax.theory import irreducibility, version_spaces
+from dpjax.theory import version_spaces
 
 
 @plan_type
@@ -32,17 +32,23 @@ class VersionSpace(Lists):
 
     Args:
       concepts: a class given as a matrix. Proper.
+      each: rows of a batch in `sample_size`, >= 1. One needs the fewest rows, more need fewer lists.
 
     Not private by itself: see `SparseAggregate`.
-    Utility: for realizable rows the target is on every list, and from `rows` on no concept of error above alpha is on
-      a list with probability .9. Proof: docs/proofs/irreducibility.md#a-tree-that-queries-everything.
-    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi 2021.
+    Utility: for realizable rows the target is on every list, and others are on few: `theory.version_spaces.batches`.
+      For every matrix that can be stored these are fewer rows than `theory.irreducibility.rows` of its Littlestone
+      dimension, and with one row for each batch about as many as `KLN` needs. Proof:
+      docs/proofs/irreducibility.md#a-tree-that-queries-everything.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.8 and Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi
+      2021.
     """
 
     concepts: Finite
+    each: int = 1
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Finite, "give a matrix: Finite.of")
+        checks.integer("each", self.each, 1, 2**31 - 1)
 
     @property
     def cells(self) -> int:
@@ -66,10 +72,10 @@ class VersionSpace(Lists):
         return Hypothesis(number, (outcome < 0)[None], outcome[None])
 
     def rows(self, accuracy: Accuracy) -> int:
-        """`theory.version_spaces.consistent`."""
-        return version_spaces.consistent(self.concepts.size, float(accuracy.alpha))
+        """``each``."""
+        return self.each
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.irreducibility.batches`."""
-        numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.beta)
-        return irreducibility.batches(self.concepts.size, *numbers)
+        """`theory.version_spaces.batches`."""
+        numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.alpha), float(accuracy.beta)
+        return version_spaces.batches(self.concepts.size, self.each, *numbers)

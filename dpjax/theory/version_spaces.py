@@ -1,11 +1,13 @@
 """Rows of a batch for lists that are read off version spaces: levels of error that a sample separates."""
 
-from math import ceil, log1p
+from math import ceil, expm1, inf, log, log1p
 from typing import NamedTuple
+
+from numpy import logaddexp
 
 from dpjax.core import checks
 from dpjax.core.host import host_functions
-from dpjax.theory.search import log_over
+from dpjax.theory.search import log_over, smallest
 
 BAD = 0.1  # probability that a batch misleads
 
@@ -42,11 +44,25 @@ def minimal_sets(ones: int, alpha: float) -> Levels:
     return levels(1 << ones, ones + 1, alpha, BAD)
 
 
-def consistent(concepts: int, alpha: float) -> int:
-    """Rows from which on a concept of error above alpha agrees with all of them with probability at most `BAD`."""
+def batches(concepts: int, each: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
+    """Batches m of ``each`` >= 1 rows for `lists.VersionSpace`: least with
+    (|C| - 1) (q + (1 - q) e^-r)^m + e^(r (gate - m)) <= beta.
+
+    q = (1 - alpha)^each bounds the probability that a concept of error above alpha agrees with a batch. r = epsilon / 2
+    and gate = 1 + ln(|C| / d) / r, d the lesser of delta and e^r - 1, are those of the selection. m ``each`` is least
+    for ``each`` = 1. Proof: docs/proofs/irreducibility.md#a-tree-that-queries-everything.
+    """
     checks.integer("concepts", concepts, 1)
-    checks.probability("alpha", alpha)
-    return max(1, ceil(log_over(concepts, BAD) / -log1p(-alpha)))
+    checks.integer("each", each, 1)
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for="a selection from lists")
+    checks.accuracy(alpha, beta)
+    rate = epsilon / 2
+    others = log(concepts - 1) if concepts > 1 else -inf
+    often = each * log1p(-alpha)  # ln q
+    falls = -logaddexp(often, log(-expm1(often)) - rate)
+    gate = rate + log_over(concepts, min(delta, expm1(min(rate, 1.0))))  # e^1 - 1 is above every delta
+    return smallest(lambda m: logaddexp(others - m * falls, gate - rate * m) <= log(beta))
 
 
 host_functions(globals())

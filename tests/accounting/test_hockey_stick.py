@@ -46,6 +46,19 @@ def test_delta_falls_with_epsilon(weights, epsilon, more):
     assert hockey_stick(log_p, log_q, epsilon + more) <= hockey_stick(log_p, log_q, epsilon)
 
 
+CHANNELS = arrays(np.float64, (6, 4), elements=st.floats(0, 1)).filter(lambda w: np.all(w.sum(axis=1) > 1e-3))
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(WEIGHTS, CHANNELS, st.floats(0, 3))
+def test_a_random_function_of_the_output_brings_laws_no_farther_apart(weights, channel, epsilon):
+    """Post-processing: each output is replaced by a draw from a law that depends on it."""
+    laws = weights / weights.sum(axis=1, keepdims=True)
+    before = hockey_stick(*log_laws(weights), epsilon)
+    after = hockey_stick(*log_laws(laws @ (channel / channel.sum(axis=1, keepdims=True))), epsilon)
+    assert after <= before + 1e-12
+
+
 def test_zeros():
     log_p, log_q = log_laws(np.array([[0.25, 0.75, 0.0, 0.0], [0.0, 0.5, 0.5, 0.0]]))
     assert hockey_stick(log_p, log_q, 0.0) == pytest.approx(0.5)

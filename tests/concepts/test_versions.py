@@ -210,3 +210,27 @@ def test_classes_of_more_labels_and_without_structure():
         versions_of(dp.Finite.of([[0, 1], [0, 1]])).dimension(1)
     with pytest.raises(InputError, match="concept class"):
         versions_of([[0, 1]])
+
+
+def test_the_height_of_a_tree_is_bounded_by_its_dimension():
+    """At most 2^(d + 1) - 2, for random trees some of whose nodes are no concepts; paths attain it."""
+    generator = np.random.default_rng(5)
+    closest = 0.0
+    for i in range(400):
+        size = int(generator.integers(1, 12))
+        parents = [max(0, j - 1 - int(generator.integers(0, 2 if i % 2 else j))) for j in range(1, size + 1)]
+        paths = np.zeros((size + 1, size), int)
+        for node, parent in enumerate(parents, 1):
+            paths[node] = paths[parent]
+            paths[node, node - 1] = 1
+        kept = generator.random(size + 1) < 0.6
+        kept[generator.integers(size + 1)] = True
+        tree = dp.Tree.of_class(paths[kept] ^ generator.integers(0, 2, size))
+        versions = tree.versions()
+        most = 2 ** (versions.dimension(versions.whole) + 1) - 2
+        assert tree.height <= most
+        closest = max(closest, tree.height / max(most, 1))
+    assert closest == 1
+    for d in (1, 5, 300):
+        line = dp.Thresholds(dp.Domain(2 ** (d + 1) - 1))
+        assert line.versions().dimension(line.versions().whole) == d and line.height == 2 ** (d + 1) - 2

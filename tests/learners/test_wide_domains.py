@@ -205,6 +205,11 @@ def test_trees_of_any_height_are_learned_at_the_sample_size(bits):
     assert int(jnp.sum(errors <= 0.1)) >= 80
 
 
+def test_rows_of_a_tree_depend_on_its_height_alone():
+    sizes = {ImproperVC1(Spider(2**legs, 4)).sample_size(PRIVACY, ACCURACY) for legs in (0, 20, 1000)}
+    assert len(sizes) == 1
+
+
 def test_an_answer_does_not_depend_on_the_buffer():
     learner = KLN(Thresholds(WIDE))
     plan, learn, rows = learner.plan(PRIVACY, ACCURACY), jax.jit(learner.learn), databases(WIDE.size)[11]

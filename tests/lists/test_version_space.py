@@ -1,5 +1,7 @@
 """Lists of all concepts that agree with a batch."""
 
+import itertools
+
 import jax
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from dpjax.dimensions import families
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.lists import Cells, VersionSpace
 from dpjax.papers.simulated_counts import errors
-from dpjax.theory import version_spaces
+from dpjax.theory import kln, version_spaces
 
 GOAL, BUDGET = dp.Accuracy(0.1, 0.1), dp.Privacy(1.0, 1e-6)
 RANDOM = np.unique(np.random.default_rng(8).integers(0, 2, (1000, 64)), axis=0)
@@ -62,9 +64,30 @@ def test_the_list_against_a_tree_that_queries_everything(classes):
         assert np.asarray(names)[np.asarray(filled), 0].tolist() == sorted(leaf[0] for leaf in leaves)
 
 
-def test_rows_by_the_exact_tail():
-    rows = version_spaces.consistent(1000, 0.1)
-    assert 1000 * binom.pmf(0, rows, 0.1) <= version_spaces.BAD < 1000 * binom.pmf(0, rows - 1, 0.1)
+@pytest.mark.parametrize("each", [1, 3, 7])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-6), (1.0, 1e-3), (6.0, 1e-12)])
+def test_the_number_of_batches_against_the_exact_law(each, epsilon, delta):
+    """Of two concepts, one of which errs alpha: the failure by the law of the votes is below the bound, and that is the
+    least number for which the bound is at most beta."""
+    alpha, beta, rate = 0.1, 0.05, epsilon / 2
+    q, gate = (1 - alpha) ** each, 1 + np.log(2 / min(delta, np.expm1(rate))) / rate
+    found = version_spaces.batches(2, each, epsilon, delta, alpha, beta)
+
+    def bound(m):
+        return (q + (1 - q) * np.exp(-rate)) ** m + np.exp(rate * (gate - m))
+
+    assert bound(found) <= beta < bound(found - 1)
+    votes = np.arange(found + 1)
+    weights = np.where(votes > 0, np.exp(rate * (votes - found)), 0) + np.exp(rate * (gate - found))
+    exact = np.sum(binom.pmf(votes, found, q) * weights / (1 + weights))
+    assert 0.1 * beta < exact <= bound(found)
+
+
+def test_one_row_for_each_batch_is_best_and_then_it_needs_as_many_as_the_exponential_mechanism():
+    for concepts, epsilon in itertools.product((3, 1000, 2**64), (0.1, 1.0, 8.0)):
+        rows = [each * version_spaces.batches(concepts, each, epsilon, 1e-3, 0.1, 0.05) for each in range(1, 12)]
+        least = kln.realizable(concepts, epsilon, 0.1, 0.05)
+        assert least <= rows[0] == min(rows) <= 1.05 * least
 
 
 @pytest.mark.statistical
@@ -83,7 +106,7 @@ def test_success_at_the_planned_rows(matrix, trials):
     task = dp.Task(concepts, dp.uniform(concepts.domain))
     found = errors(learner, task, learner.plan(BUDGET, GOAL), learner.lists.rows(GOAL), 5, trials)
     assert np.max(list(found)) <= GOAL.alpha
-    assert KLN(concepts).sample_size(BUDGET, GOAL) < learner.sample_size(BUDGET, GOAL)
+    assert KLN(concepts).sample_size(BUDGET, GOAL) == learner.sample_size(BUDGET, GOAL)
 
 
 def test_it_is_proper_and_says_nothing_without_votes():

@@ -1,5 +1,7 @@
 """The multiclass paper's inequalities between dimensions, on random classes, extremal ones and a counterexample."""
 
+import itertools
+
 import numpy as np
 import pytest
 from papers.bgs_dimensions import COUNTEREXAMPLE, inequalities, measure, random_class
@@ -47,6 +49,13 @@ def test_all_three_bounds_of_covers_are_compared():
     assert len({one.words for one in found}) == 3
     assert [one.small for one in found if "n < MLD" in one.words] == [1, 2, 4]
     assert [sauer_bound(n, 3, 4) for n in range(4)] == [5**n for n in range(4)]
+
+
+def test_the_recursion_of_sauers_bound():
+    """Claim 5.10."""
+    for n, k in itertools.product(range(2, 9), range(1, 5)):
+        for d in range(1, n):
+            assert sauer_bound(n - 1, d, k) + k * sauer_bound(n - 1, d - 1, k) == sauer_bound(n, d, k)
 
 
 def test_at_most_one_label_keeps_the_dimension():

@@ -10,6 +10,7 @@ from scipy.stats import binom
 from dpjax.core.checks import InputError
 from dpjax.theory import global_stability as stable
 from dpjax.theory import irreducibility as irreducible
+from dpjax.theory import version_spaces
 
 
 def test_bounds_of_small_dimensions():
@@ -86,6 +87,17 @@ def test_sizes_of_infinite_classes():
         irreducible.rows(3, None, None, 1e9, 0.1, 0.1, 0.5),
     )
     assert extreme[0] > 1e18 > 1e10 > extreme[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-3])
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 1e-3])
+def test_a_matrix_that_fits_needs_fewer_rows_than_every_class(epsilon, delta, alpha):
+    """`VersionSpace` for 2^64 concepts, against any class of dimension 1, and so of a larger one."""
+    beta = 0.05
+    own = version_spaces.batches(2**64, 1, epsilon, delta, alpha, beta)
+    every = [irreducible.rows(d, None, None, epsilon, delta, alpha, beta) for d in (1, 2, 3)]
+    assert own < every[0] < every[1] < every[2]
 
 
 @pytest.mark.statistical

@@ -22,7 +22,8 @@ def hockey_stick(log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> Floa
     Returns:
       ``float64[...]`` in [0, 1]; every term is positive, so small deltas keep their relative accuracy.
       **One direction only: privacy requires the other one as well.**
-    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.2.
+    A random function of the outcome raises it at no epsilon.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.2, Lemmas 2.3 and 2.4.
     """
     log_p, log_q = two_laws(log_p, log_q)
     return loss_delta(log_p, log_ratio(log_p, log_q), epsilon)

@@ -11,7 +11,7 @@ from dpjax.cli.arguments.privacy import DimensionCommand
 from dpjax.cli.commands.dimension_structure import by_structure
 from dpjax.cli.named import builder_of, class_of
 from dpjax.cli.output import Answer, console
-from dpjax.concepts import Multiclass
+from dpjax.concepts import Finite, Multiclass
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.multiclass import MOST_LABELS
 from dpjax.core import checks
@@ -20,7 +20,8 @@ from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
-from dpjax.learners import BitReduction
+from dpjax.learners import BitReduction, SparseAggregate
+from dpjax.lists import VersionSpace
 from dpjax.lists.base import MOST_ELEMENTS
 from dpjax.lists.version_spaces import MOST_CONCEPTS
 from dpjax.theory import global_stability, irreducibility, kln
@@ -102,7 +103,10 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
         d, rest = int(littlestone.upper), (command.epsilon, command.delta, command.alpha, command.beta)
         small = "" if len(table) <= MOST_CONCEPTS and table.shape[1] <= MOST_ELEMENTS else _SMALL
         shape = len(table), table.shape[1]
-        if command.delta > 0:  # both spend some of it
+        if command.delta > 0:  # all spend some of it
+            listed = SparseAggregate(VersionSpace(Finite.of(table)))
+            goal = Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)
+            sizes["SparseAggregate(VersionSpace)"] = listed.sample_size(*goal)
             stable = _or_none(lambda: global_stability.rows(d, *rest))
             sizes[f"SparseAggregate(GloballyStable), improper{small}"] = stable
             irreducible = _or_none(lambda: irreducibility.rows(d, *shape, *rest))

@@ -46,5 +46,6 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
         out.print(f"rows that private learners need by their theorems {at}")
         for name, least in rows.items():
             out.print(f"    {name}: {least}")
+        out.print(f"all learners of the class, with their rows: dpjax ask '{command.matrix}' --theorems")
 
     return head | {"dimensions after queries": left, "sample sizes": rows}, show
