@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from pages import about, figure_path, options, table, write_page
-from papers.every_class import WIDTH, dimension_row, label_rows, leg_rows
+from papers.every_class import WIDTH, dimension_row, label_rows, leg_rows, version_space_rows
 from papers.minimal_sets_growth import EACH, Growth, growth
 
 from dpjax.concepts import Bitwise, Domain, Finite, PointSets, distributions
@@ -37,7 +37,7 @@ LARGEST = 10**4
 OF_LABELS = ((2, 1), (4, 1), (16, 1), (2, 2), (4, 2))
 SIZES = (1, 2, 3, 4, 5, 6)
 HEIGHTS = (1, 2, 4, 8, 16, 32, 64)
-DIMENSION_HEADS = ("d", "n for every class", "functions of a matrix", "n of a tree, exponential", "majority")
+DIMENSION_HEADS = ("d", "n for every class", "n of a tree, exponential median", "majority")
 LEG_HEADS = ("tree", "d", "n", "trials", "failures", "interval")
 LABEL_HEADS = ("k + 1", "n", "trials", "failures", "interval")
 GROWTH_HEADS = (
@@ -99,11 +99,11 @@ and random functions; a batch is one row. KLN, where it is listed, is the expone
 EVERY = """
 ## Fewer rows than are enough for every class
 
-Of a class that is given as a matrix `VersionSpace` needs as many rows as the exponential mechanism, and fewer than are
-enough for every class of its Littlestone dimension d, unless it has more functions than the table says: no such matrix
-fits in a computer. So for each matrix there is a private learner, a proper one, whose number of rows is at most one
-that is polynomial in d. On large domains structure helps: sets of d elements have `MinimalSets`, above. A class of VC
-dimension 1 is a tree (Ben-David 2015), its height at most 2^(d + 1) - 2
+Of a class that is given as a matrix `VersionSpace` needs as many rows as the exponential mechanism: {few} for 2^64
+functions, and {more} for every further factor of 2. That is fewer than are enough for every class of Littlestone
+dimension d, for any matrix that fits in a computer. So for each matrix there is a private learner, a proper one, whose
+number of rows is at most one that is polynomial in d. On large domains structure helps: sets of d elements have
+`MinimalSets`, above. A class of VC dimension 1 is a tree (Ben-David 2015), its height at most 2^(d + 1) - 2
 ([proof](../proofs/irreducibility.md#trees-of-dimension-d)), and `ImproperVC1` needs a number of rows that depends on
 the height alone: with the exponential median it grows with d, with majority hardly. The last two columns are those of
 the tallest tree.
@@ -310,7 +310,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = far()
     page += FAR + table(heads, [far_row(name, *one, given.trials, given.seed) for name, one in known.items()])
     with cells_in(None, given.seed) as cells:
-        page += EVERY + table(DIMENSION_HEADS, [dimension_row(d, BUDGET, ACCURACY) for d in HEIGHTS])
+        few, double = (version_space_rows(bits, BUDGET, ACCURACY) for bits in (64, 1064))
+        page += EVERY.format(few=few, more=f"{(double - few) / 1000:.1f}")
+        page += table(DIMENSION_HEADS, [dimension_row(d, BUDGET, ACCURACY) for d in HEIGHTS])
         page += LEGS + table(LEG_HEADS, leg_rows(BUDGET, ACCURACY, given.trials, cells))
         page += MATRIX_LABELS.format(width=WIDTH)
         page += table(LABEL_HEADS, label_rows(BUDGET, ACCURACY, given.trials, cells))
