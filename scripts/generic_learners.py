@@ -33,7 +33,7 @@ BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.05)
 DIMENSIONS = (1, 2, 3, 4)
 CONCEPTS, ELEMENTS = 16, 15
 BATCHES, PARTS = (50, 40, 30), (1, 16, 64, 256)
-LARGEST = 10**4
+LARGEST = 3000
 OF_LABELS = ((2, 1), (4, 1), (16, 1), (2, 2), (4, 2))
 SIZES = (1, 2, 3, 4, 5, 6)
 HEIGHTS = (1, 2, 4, 8, 16, 32, 64)
@@ -92,7 +92,7 @@ FAR = """
 ## Classes whose structure is known
 
 `MinimalSets` learns the indicators of d elements: its rows depend on d alone, and the domain has 2^64 elements, 64 of
-which have mass. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone dimension 1 to 13,
+which have mass. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone dimension 1 to 11,
 and random functions; a batch is one row. KLN, where it is listed, is the exponential mechanism over the class.
 
 """
@@ -116,8 +116,8 @@ mass is at the root, so only one node is good.
 
 """
 MATRIX_LABELS = """
-1000 random functions with labels 0..k on {width} elements, bit by bit, `VersionSpace` for each bit, at the theorem's
-number of rows; elements by Zipf's law, targets uniform.
+1000 random functions with labels 0..k on {width} elements, bit by bit, `VersionSpace` with eight rows in each batch for
+each bit, at the theorem's number of rows; elements by Zipf's law, targets uniform.
 
 """
 LABELS = """

@@ -60,7 +60,8 @@ def batches(concepts: int, each: int, epsilon: float, delta: float, alpha: float
     rate = epsilon / 2
     others = log(concepts - 1) if concepts > 1 else -inf
     often = each * log1p(-alpha)  # ln q
-    falls = -logaddexp(often, log(-expm1(often)) - rate)
+    moved = expm1(often) * -expm1(-rate)  # -(1 - q) (1 - e^-r)
+    falls = -log1p(moved) if moved > -0.5 else -logaddexp(often, log(-expm1(often)) - rate)
     gate = rate + log_over(concepts, min(delta, expm1(min(rate, 1.0))))  # e^1 - 1 is above every delta
     return smallest(lambda m: logaddexp(others - m * falls, gate - rate * m) <= log(beta))
 

@@ -81,8 +81,8 @@ def label_rows(budget: Privacy, accuracy: Accuracy, trials: int, cells: Cells) -
 
 
 def version_space(bit: Any) -> SparseAggregate:
-    """The binary learner."""
-    return SparseAggregate(VersionSpace(bit))
+    """The binary learner; a list for every eighth row."""
+    return SparseAggregate(VersionSpace(bit, 8))
 
 
 def _numbers(budget: Privacy, accuracy: Accuracy) -> tuple[float, float, float, float]:

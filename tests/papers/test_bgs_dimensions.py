@@ -7,6 +7,7 @@ import pytest
 from papers.bgs_dimensions import COUNTEREXAMPLE, inequalities, measure, random_class
 
 from dpjax.dimensions import families, littlestone_dimension, psi_littlestone_dimension, sauer_bound, zero_cover
+from dpjax.dimensions.covers import Cover
 from dpjax.dimensions.psi import bipartitions
 
 
@@ -49,6 +50,21 @@ def test_all_three_bounds_of_covers_are_compared():
     assert len({one.words for one in found}) == 3
     assert [one.small for one in found if "n < MLD" in one.words] == [1, 2, 4]
     assert [sauer_bound(n, 3, 4) for n in range(4)] == [5**n for n in range(4)]
+
+
+def test_the_union_of_two_covers_covers_the_union_of_two_classes():
+    """Claim 5.9, for classes that overlap; the union's least cover may be smaller, and is no smaller than either."""
+    generator, tree = np.random.default_rng(1), (0, (1, (3,), (2,)), (2, (3,), (1,)))
+    smaller = 0
+    for _ in range(60):
+        every = np.unique(generator.integers(0, 3, (8, 4)), axis=0)
+        parts = every[: len(every) - 2], every[2:]
+        one, two = (zero_cover(part, tree) for part in parts)
+        both = zero_cover(every, tree)
+        assert Cover(tree, one.witness.labelled + two.witness.labelled).holds(every)
+        assert max(one.value, two.value) <= both.value <= one.value + two.value
+        smaller += both.value < one.value + two.value
+    assert smaller
 
 
 def test_the_recursion_of_sauers_bound():

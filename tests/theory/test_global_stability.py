@@ -1,5 +1,6 @@
 """The bounds of the globally stable learner and of the learner by irreducible classes."""
 
+from fractions import Fraction
 from itertools import pairwise
 from math import ceil, exp, log, log2
 
@@ -98,6 +99,14 @@ def test_a_matrix_that_fits_needs_fewer_rows_than_every_class(epsilon, delta, al
     own = version_spaces.batches(2**64, 1, epsilon, delta, alpha, beta)
     every = [irreducible.rows(d, None, None, epsilon, delta, alpha, beta) for d in (1, 2, 3)]
     assert own < every[0] < every[1] < every[2]
+
+
+def test_batches_of_version_spaces_at_a_tiny_epsilon():
+    """Against the bound in fractions, to first order in epsilon."""
+    for concepts, each, alpha in ((2**64, 3, 1e-3), (2**2000, 1, 1e-3), (1000, 1, 1e-9)):
+        found = version_spaces.batches(concepts, each, 1e-8, 0.5, alpha, 0.05)
+        moved = (1 - (1 - Fraction(alpha)) ** each) * Fraction(1e-8) / 2
+        assert found == pytest.approx(float((log(concepts - 1) - log(0.05)) / moved), rel=1e-6)
 
 
 @pytest.mark.statistical

@@ -26,7 +26,11 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
     left = {str(depth): versions.reduced(versions.whole, depth) for depth in _QUERIES}
     seconds = time.monotonic() - start
     numbers = command.epsilon, command.alpha, command.beta
-    rows = {"KLN, pure": kln.realizable(size, *numbers), "KLN, pure, agnostic": kln.agnostic(size, *numbers)}
+    only = "" if implements(made, ConceptClass.pieces) else " (a theorem only)"
+    rows = {
+        f"KLN, pure{only}": kln.realizable(size, *numbers),
+        f"KLN, pure, agnostic{only}": kln.agnostic(size, *numbers),
+    }
     found = {
         "name": "Littlestone dimension",
         "lower": dimension,
@@ -46,6 +50,7 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
         out.print(f"rows that private learners need by their theorems {at}")
         for name, least in rows.items():
             out.print(f"    {name}: {least}")
-        out.print(f"all learners of the class, with their rows: dpjax ask '{command.matrix}' --theorems")
+        flags = "".join(f" --{name} {getattr(command, name):g}" for name in ("epsilon", "delta", "alpha", "beta"))
+        out.print(f'learners that run on it: dpjax ask "{command.matrix}" --theorems{flags}')
 
     return head | {"dimensions after queries": left, "sample sizes": rows}, show
