@@ -1,6 +1,7 @@
 """The reduction of many labels to bits: blocks, plans, inner learners, clipping."""
 
 import json
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -86,6 +87,21 @@ def test_bits_with_equal_learners_are_one_program():
         traced = jax.make_jaxpr(learner.learn)(jax.random.key(0), sample, learner.plan(BUDGET, GOAL))
         sizes.append(str(traced).count("dpjax_draw"))
     assert sizes[0] == sizes[1] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bit", [dp.Thresholds(Domain(2**64)), dp.Points(Domain(2**64)), Finite.of(families.intervals(20))]
+)
+def test_2_to_the_16_labels_compile(bit):
+    """In less than 30 CPU seconds."""
+    concepts = dp.Bitwise(bit, 16)
+    law = distributions.from_weights(concepts.domain, [3, 5, 7], [1, 1, 1])
+    learner, task = BitReduction(concepts), Task(concepts, law)
+    plan, drawn = learner.plan(BUDGET, GOAL), jit_draw(task, jax.random.key(0), 640, 1)[0]
+    start = time.process_time()
+    jax.jit(learner.learn).lower(jax.random.key(0), drawn, plan).compile()
+    assert time.process_time() - start < 30
 
 
 def test_rows_in_proportion_to_sample_sizes():
