@@ -11,8 +11,7 @@ import argparse
 import json
 import math
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 
 GOOD, POINTS = 0.9, 3
+SHORT = ("VC", "LD")
 EPSILONS = (2.0, 1.0, 0.5)
 FOUR = {2.0: 16, 1.0: 28}  # rows with which the table of `atlas_four` succeeds
 PACKAGED = Path(package.__file__).parent / "atlas.jsonl"
@@ -74,13 +74,19 @@ reductions to the classes of the table and from learners of all functions on 4 p
 are:
 
 {widths}
+At epsilon = 1, the classes by their bracket:
+
 {brackets}
+The bracket of one class, with what proves it, is printed by `dpjax atlas "0000 0001 0010 0100"`: any class on at most 4
+points, given by its concepts, in any order and with any names of points and labels. All of them are in the
+[data](#the-data).
+
 ## What can be read off
 
 ![n* at epsilon = 1 against parameters of classes](figures/atlas.svg)
 
 The figure is a [file of its own](figures/atlas.svg): opened in a browser, without a network, it names the classes of
-each mark under the pointer. A mark is the middle of a bracket, which is drawn as a bar, and larger for more classes.
+each mark under the pointer. A dot is an n* that is known, and larger for more classes; a bar is a bracket.
 
 Classes with n* = 1 without privacy, two concepts that differ on every point, are left out of what follows.
 
@@ -105,12 +111,13 @@ would not be listed.
 ## The data
 
 [`atlas.parquet`](data/atlas.parquet) has a line for each class and epsilon: dimensions, the ends of the bracket, the
-step that leads to each end, and the digests of its certificate and its table. License: Apache-2.0, as dpjax. Made by
+step that leads to each end, and the digests of its certificate and its table; `pandas.read_parquet` or
+`pyarrow.parquet.read_table` reads it, and `low == high` selects what is known. License: Apache-2.0, as dpjax. Made by
 `python scripts/atlas.py page` from `dpjax/advice/atlas.jsonl`, which `collect` makes of a folder of proofs. Population:
 every class on at most 4 points up to symmetry, {all} in all, so that no class was selected. Goal: error at most
 {alpha:g} with probability 0.9, improper, one concept, delta = 0, replace-one. Not in it: larger classes, other goals,
 approximate privacy. Lower ends rest on whole numbers; the success of tables rests on floating point, with a margin of
-1e-12. Where "low" equals "high", n* is known.
+1e-12.
 
 ## The solver beside HiGHS
 
@@ -221,11 +228,13 @@ def page(path: Path, speed: Sequence[Sequence[Any]]) -> None:
     records = [record(matrix, programs) for matrix in tiny_classes(POINTS + 1)]
     small, four = ([one for one in records if (one["points"] > POINTS) == large] for large in (False, True))
     rows = [
-        [one["points"], one["class"], f"{one['log2 size']:.2f}", *(one[name] for name in DIMENSIONS)]
-        + [shown(one, epsilon) for epsilon in (None, *sorted(EPSILONS))]
+        [
+            *(one["points"], one["class"], *(shown(one, epsilon) for epsilon in (None, *sorted(EPSILONS)))),
+            *(f"{one['log2 size']:.2f}", *(one[name] for name in DIMENSIONS)),
+        ]
         for one in small
     ]
-    head = ("points", "class", "log2 size", *DIMENSIONS, "no privacy", *(f"epsilon {e:g}" for e in sorted(EPSILONS)))
+    head = ("points", "class", "no privacy", *(f"epsilon {e:g}" for e in sorted(EPSILONS)), "log2 size", *DIMENSIONS)
     text = HEAD.format(alpha=ALPHA, good=GOOD, count=len(rows), points=POINTS) + table(head, rows)
     ranks = [(small, 1.0), (small, 2.0), (four, 1.0), (four, 2.0)]
     columns = [[value for _, value in correlations(*one)] for one in ranks]
@@ -259,12 +268,22 @@ def _widths(records: Sequence[dict[str, Any]]) -> str:
     return table(("epsilon", "classes with a bracket", "exact", "within 2 rows", "within 5", "widest"), rows)
 
 
-def _brackets(records: Sequence[dict[str, Any]]) -> str:
-    """How many classes have each pair of brackets."""
-    counts = Counter(tuple(shown(one, epsilon) for epsilon in sorted(EPSILONS)) for one in records)
-    examples = {tuple(shown(one, e) for e in sorted(EPSILONS)): one["class"] for one in reversed(records)}
-    rows = [[*key, count, examples[key]] for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-    return table((*(f"epsilon {epsilon:g}" for epsilon in sorted(EPSILONS)), "classes", "the first of them"), rows)
+def _brackets(records: Sequence[dict[str, Any]], epsilon: float = 1.0) -> str:
+    """The classes of each bracket: how many, their dimensions, and the first."""
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for one in records:
+        groups.setdefault(ends(one, epsilon), []).append(one)
+    rows = []
+    for _, some in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
+        ranges = [_range(2 ** one["log2 size"] for one in some), *(_range(one[name] for one in some) for name in SHORT)]
+        rows.append([shown(some[0], epsilon), len(some), *ranges, some[0]["class"]])
+    return table(("n*", "classes", "concepts", *SHORT, "the first of them"), rows)
+
+
+def _range(values: Iterable[float]) -> str:
+    """ "2", or "2 to 4"."""
+    least, *_, most = sorted(2 * [round(value) for value in values])
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _counts(records: Sequence[dict[str, Any]], programs: Sequence[Program]) -> dict[str, int]:
@@ -291,7 +310,7 @@ def _compared(rows: Sequence[Sequence[Any]], other: Path) -> dict[str, int]:
         for line in lines.splitlines()
         if len(cells := [part.strip() for part in line.split("|")]) > 6
     }
-    pairs = [pair for row in rows for pair in zip(old.get(row[1], ()), row[-3:], strict=False) if "-" not in pair]
+    pairs = [pair for row in rows for pair in zip(old.get(row[1], ()), row[3:6], strict=False) if "-" not in pair]
     exact = [(a, b) for a, b in pairs if a.isdigit() and b.isdigit()]
     return {"same": len(exact), "differ": sum(a != b for a, b in exact)}
 

@@ -55,9 +55,16 @@ def test_the_page_has_every_class(tmp_path, monkeypatch):
     compared = re.search(r"(\d+) of (\d+) lower bounds", page.replace("\n", " "))
     assert compared and (int(compared[1]), int(compared[2])) == (0, 75)
     assert "There are 5 classes" in page.replace("\n", " ")
+    assert "| points | class | no privacy | epsilon 0.5 |" in first  # what is asked for is beside the class
+    index = page.partition("by their bracket:")[2].partition("The bracket of one")[0].strip().splitlines()[2:]
+    assert sum(int(line.split("|")[2]) for line in index) == 5
     figure = ET.parse(tmp_path / "figures" / "atlas.svg").getroot()  # well-formed, without scripts or addresses
     names = [node.tag.rpartition("}")[2] for node in figure.iter()]
     assert "script" not in names and names.count("title") > 50
+    marks = [node for node in figure.iter() if node.get("class") == "mark"]
+    for mark in marks:  # a dot is a known n*, whatever is not known is a bar
+        title, drawn = mark[0].text.partition("n* is ")[2].partition(".")[0], mark[1].tag.rpartition("}")[2]
+        assert drawn == ("path" if " to " in title else "circle")
     assert "http" not in (tmp_path / "figures" / "atlas.svg").read_text().replace("http://www.w3.org/2000/svg", "")
     data = pq.read_table(tmp_path / "data" / "atlas.parquet")
     assert data.num_rows == 30 * 4 and data.schema.metadata[b"license"].startswith(b"Apache-2.0")
