@@ -47,7 +47,7 @@ TOPICS = {
         "multiclass",
         "boosting",
     ],
-    "What no private learner can do": ["optimum", "atlas", "fingerprinting"],
+    "What no private learner can do": ["optimum", "atlas", "optimal-rule", "fingerprinting"],
     "Data and sanitizers": ["hospital", "mwem", "threshold-sanitizers"],
     "Audits": ["corrected-constants", "audits", "audit-power", "planted-bugs"],
     "Speed and devices": ["benchmarks", "gpu", "devices"],
