@@ -10,12 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dpjax.attacks.optimum import goal_of, optimum
+from dpjax.attacks.optimum import Databases, goal_of, optimum
+from dpjax.attacks.optimum.relaxed import distances, relaxed_bound
 from dpjax.core.types import Privacy
 from dpjax.dimensions import families
 
 SIZES: dict[Any, tuple[int, ...]] = {"highs": (4, 6, 8), "first-order": (4, 6, 8, 10, 12, 14, 16, 18, 20)}
 EVERYWHERE = "first-order, all distributions"
+WITHIN = "first-order, within"
+RELAXED = (0, 2, 4)
 _TOLERANCE = 2e-3
 
 
@@ -45,9 +48,15 @@ def one(method: Any, n: int) -> dict[str, Any]:
         goal, begin, whole = goal_of(families.thresholds(3), 0.3), time.perf_counter(), method == EVERYWHERE
         how: dict[str, Any] = {"rounds": 20} if whole else {"everywhere": False}
         way: Any = "first-order" if whole else method
-        found = optimum(goal, n, Privacy(1.0), tolerance=_TOLERANCE, method=way, **how)
-        lower = found.everywhere if whole else float(found.achieved)
-        answer = {"databases": found.databases.size, "upper": f"{float(found.value):.5f}", "lower": f"{lower:.5f}"}
+        if method.startswith(WITHIN):
+            rows = int(method.rpartition(" ")[2])
+            bound, _ = relaxed_bound(goal, n, Privacy(1.0), rows, tolerance=_TOLERANCE)
+            size = int((distances(goal, Databases(n, goal.cells)) <= rows).sum())
+            answer = {"databases": size, "upper": f"{float(bound):.5f}", "lower": "-"}
+        else:
+            found = optimum(goal, n, Privacy(1.0), tolerance=_TOLERANCE, method=way, **how)
+            lower = found.everywhere if whole else float(found.achieved)
+            answer = {"databases": found.databases.size, "upper": f"{float(found.value):.5f}", "lower": f"{lower:.5f}"}
         answer["seconds"] = f"{time.perf_counter() - begin:.1f}"
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return answer | {"memory": int(peak.split()[1]) / 1024}

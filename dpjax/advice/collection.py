@@ -13,6 +13,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -140,18 +141,20 @@ class Collection:
     def add(self, concepts: str, level: float, found: Optimum) -> Program:
         """Stores a solution, its certificate or table first."""
         lower = math.floor((found.everywhere or 0.0) * 1e6) / 1e6
-        upper = min(1.0, math.ceil(found.value * 10**6) / 1e6)
-        masses = {
-            case.elements
-            for case, weight in zip(found.cases, found.certificate.weights, strict=True)
-            if weight > _POSITIVE * sum(found.certificate.weights) and sum(case.elements) > GRID
-        }
+        upper = _rounded_up(found.value)
         goal, n = found.goal, found.databases.rows
         certificate = self._save(**arrays_of(found.certificate)) if found.value < level else ""
         table = self._save(**_table(goal, found.databases, found.table)) if lower >= level else ""
         budget = float(found.privacy.epsilon)
         head = concepts, n, budget, goal.alpha, level, upper, lower, certificate, table
-        one = Program(*head, [list(mass) for mass in sorted(masses)], round(found.seconds, 1))
+        one = Program(*head, _weighted(found.certificate), round(found.seconds, 1))
+        self.append(one)
+        return one
+
+    def add_certificate(self, concepts: str, level: float, proof: FamilyCertificate, seconds: float) -> Program:
+        """Stores a bound below the level that came without a learner."""
+        head = concepts, proof.rows, proof.epsilon, proof.goal.alpha, level, _rounded_up(proof.bound()), 0.0
+        one = Program(*head, self._save(**arrays_of(proof)), "", _weighted(proof), round(seconds, 1))
         self.append(one)
         return one
 
@@ -223,6 +226,17 @@ class Collection:
         except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile):
             pass
         raise InputError("store", f"arrays of at most {_MOST_BYTES} bytes", path.name, "solve the program again")
+
+
+def _rounded_up(value: Fraction) -> float:
+    return min(1.0, math.ceil(value * 10**6) / 1e6)
+
+
+def _weighted(proof: Certificate | FamilyCertificate) -> list[list[int]]:
+    """The distributions with a positive weight, beyond the grid."""
+    least, pairs = _POSITIVE * sum(proof.weights), zip(proof.cases, proof.weights, strict=True)
+    masses = {case.elements for case, weight in pairs if weight > least and sum(case.elements) > GRID}
+    return [list(mass) for mass in sorted(masses)]
 
 
 def arrays_of(certificate: Certificate | FamilyCertificate) -> dict[str, np.ndarray]:

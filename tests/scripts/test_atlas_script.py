@@ -1,17 +1,23 @@
 """The page of the rows that the best learner needs: computed, continued, collected and written."""
 
+import dataclasses
 import re
 import xml.etree.ElementTree as ET
 
 import atlas as script
 import atlas_four
 import atlas_laws
+import atlas_relaxed
+import atlas_signed
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from dpjax.advice.collection import Collection, bracket, read_programs
 from dpjax.advice.derived import Derived
-from dpjax.attacks.optimum.tiny import tiny_classes
+from dpjax.attacks.optimum import Databases, goal_of
+from dpjax.attacks.optimum.private_table import is_private
+from dpjax.attacks.optimum.tiny import matrix_of_code, tiny_classes
 from dpjax.core.checks import InputError
 from dpjax.experiments.sweep.lower_bounds import LowerBound
 
@@ -120,3 +126,34 @@ def test_a_measurement_is_of_its_own_process():
 
     row = atlas_speed.measured("first-order", 2)
     assert row[:3] == [2, 21, "first-order"] and float(row[4]) <= float(row[3]) and float(row[5]) > 0 and row[6] > 0
+
+
+def test_learners_of_signed_counts_are_learners_of_all_databases():
+    """A state has the families that its databases have, and the learner is private and found as the atlas says."""
+    n, goal = 7, goal_of(matrix_of_code("00 01 10"), 0.3)
+    every, states = Databases(n, goal.cells), atlas_signed.Signed(n, goal.cells)
+    np.testing.assert_array_equal(states.index(states.counts), np.arange(states.size))
+    smaller = every.without_a_row.counts
+    members = states.members(states.without_a_row.counts)[states.without_a_row.index(smaller)]
+    np.testing.assert_array_equal(states.index(every.counts)[every.members(smaller)], members)
+    table, success, _ = atlas_signed.signed_learner(goal, n, 2.0, 60.0)
+    assert success >= 0.9 and table.shape == (every.size, 4) and is_private(table, every, 2.0, 0.0)
+
+
+def test_a_learner_of_signed_counts_is_stored_if_it_succeeds(tmp_path):
+    words = ["00 01 10 11", "--store", str(tmp_path), "--epsilon", "2"]
+    atlas_signed.main([*words, "--rows", "3"])
+    assert not list(Collection(tmp_path).programs())
+    atlas_signed.main([*words, "--rows", "8"])
+    (one,) = Collection(tmp_path).programs()
+    assert one.n == 8 and one.lower >= 0.9 and Collection(tmp_path).verify(one)
+
+
+def test_a_certificate_of_close_databases_is_stored_if_it_refutes(tmp_path):
+    words = ["00 01 10", "--store", str(tmp_path), "--epsilon", "2", "--seconds", "60"]
+    atlas_relaxed.main([*words, "--rows", "7", "--within", "1"])
+    assert not list(Collection(tmp_path).programs())  # there is a learner
+    atlas_relaxed.main([*words, "--rows", "6", "--within", "2"])
+    (one,) = Collection(tmp_path).programs()
+    assert one.n == 6 and one.upper < 0.9 and not one.table and Collection(tmp_path).verify(one)
+    assert not Collection(tmp_path).verify(dataclasses.replace(one, upper=0.8))

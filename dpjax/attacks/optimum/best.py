@@ -114,7 +114,7 @@ def optimum(
     checks.integer("rounds", rounds, 0)
     group = symmetries(goal)
     further = [goal.case(target, masses) for target in goal.each_target for masses in distributions]
-    cases = _closed(goal, [*goal.on_grid(grid), *further], group)
+    cases = closed_cases(goal, [*goal.on_grid(grid), *further], group)
     solver = _solver(method, databases, goal, group, epsilon, delta, seconds)
     least, new, rough = None, list[Case](), 1.0
     for left in range(rounds, -1, -1):
@@ -127,7 +127,7 @@ def optimum(
             new = [
                 goal.case(target, search.masses) for target, search in searches if search.value < upper - tolerance / 2
             ]
-        wider = _closed(goal, [*cases, *new], group)
+        wider = closed_cases(goal, [*cases, *new], group)
         decided = level is not None and (upper < level or (least or 0) >= level)
         late = seconds is not None and time.perf_counter() - begin > seconds
         known, close = len(wider) == len(cases), upper - solution.lower <= tolerance / 2
@@ -221,5 +221,6 @@ def _require_fit(goal: Goal, databases: Databases, delta: float, most: int) -> N
     raise InputError("n", f"a program of at most {most} privacy constraints", actual, advice)
 
 
-def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
+def closed_cases(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
+    """The distinct cases and their images under the group."""
     return [case for some in orbits_of_cases(goal, list(dict.fromkeys(cases)), group) for case in some]

@@ -4,6 +4,7 @@ Sums over the leading axis are written out, which XLA fuses into one loop; a red
 """
 
 from functools import reduce
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -30,8 +31,11 @@ def nearest_law(values: Array) -> Array:
     return jnp.maximum(values - reduce(jnp.maximum, thresholds), 0)
 
 
-def nearest_in_family(values: Array, factor: Array) -> Array:
+def nearest_in_family(values: Array, factor: Array, present: Array | None = None) -> Array:
     """The nearest q with l <= q(a) <= factor l for an l >= 0, of each column v, ``float32[kinds, ...]``.
+
+    present: ``bool[kinds, ...]``, which entries are there, at least one in a column; None for all. Others stay as they
+    are.
 
     The distance for a given l, with q = clip(v, l, factor l), has the derivative 2 F(l),
 
@@ -41,17 +45,28 @@ def nearest_in_family(values: Array, factor: Array) -> Array:
     of the piece on which F vanishes.
     """
     rows = list(values)
+    there = [None] * len(rows) if present is None else list(present)
     ends = rows + [one / factor for one in rows]
     left = jnp.full_like(rows[0], -jnp.inf)
-    for end in ends:
-        slope = sum(jnp.maximum(end - one, 0) for one in rows)
-        slope -= factor * sum(jnp.maximum(one - factor * end, 0) for one in rows)
+    for end, known in zip(ends, there + there, strict=True):
+        slope = sum(_where(part, jnp.maximum(end - one, 0)) for one, part in zip(rows, there, strict=True))
+        slope -= factor * sum(
+            _where(part, jnp.maximum(one - factor * end, 0)) for one, part in zip(rows, there, strict=True)
+        )
+        end = _where(known, end, -jnp.inf)
         left = jnp.maximum(left, jnp.where(slope <= 0, end, -jnp.inf))
-    left = jnp.maximum(left, reduce(jnp.minimum, ends))  # F <= 0 there, but for rounding
+    least = reduce(jnp.minimum, [_where(part, end, jnp.inf) for end, part in zip(ends, there + there, strict=True)])
+    left = jnp.maximum(left, least)  # F <= 0 there, but for rounding
     total, weight = jnp.zeros_like(left), jnp.zeros_like(left)
-    for one, scaled in zip(rows, ends[len(rows) :], strict=True):
-        below, above = one <= left, scaled > left
+    for one, scaled, part in zip(rows, ends[len(rows) :], there, strict=True):
+        below, above = (_where(part, both, False) for both in (one <= left, scaled > left))
         total += jnp.where(below, one, 0) + factor * jnp.where(above, one, 0)
         weight += below.astype(values.dtype) + factor**2 * above.astype(values.dtype)
     low = jnp.maximum(total / jnp.maximum(weight, 1), 0)
-    return jnp.clip(values, low, factor * low)
+    nearest = jnp.clip(values, low, factor * low)
+    return nearest if present is None else jnp.where(present, nearest, values)
+
+
+def _where(part: Array | None, value: Array, otherwise: Any = 0) -> Array:
+    """The value where an entry is there."""
+    return value if part is None else jnp.where(part, value, otherwise)

@@ -73,7 +73,8 @@ class SaddlePoint:
         self, goal: Goal, databases: Databases, epsilon: float, delta: float, cases: tuple[Case, ...]
     ) -> FamilyCertificate:
         """The weights and flows as whole numbers, for delta = 0."""
-        return FamilyCertificate.of(goal, databases.rows, epsilon, cases, whole_weights(self.weights), self.balanced)
+        flows = self.stencil.of_every_family(self.balanced)
+        return FamilyCertificate.of(goal, databases.rows, epsilon, cases, whole_weights(self.weights), flows)
 
     def table(self, databases: Databases, epsilon: float, delta: float) -> np.ndarray:
         """``uint32[databases, h]``: the learner as `private_table`."""
@@ -97,7 +98,8 @@ class FirstOrder:
 
     Args:
       databases, goal, group: of the program, under REPLACE_ONE. factor: e^epsilon.
-      steps: at most so many in one call. seconds: at most so many in all, None for no limit.
+      steps: at most so many in one call. seconds: at most so many in all, None for no limit. stencil: the
+        constraints, by default all.
     """
 
     def __init__(
@@ -109,8 +111,9 @@ class FirstOrder:
         *,
         steps: int = 20_000,
         seconds: float | None = None,
+        stencil: Stencil | None = None,
     ):
-        self.stencil = Stencil(databases, group, goal.sizes[0])
+        self.stencil = stencil or Stencil(databases, group, goal.sizes[0])
         self.goal, self.factor = goal, factor
         self.most, self.until = steps, None if seconds is None else time.monotonic() + seconds
         self.tables = jnp.asarray(self.stencil.spread, jnp.int32), jnp.asarray(self.stencil.collect, jnp.int32)
@@ -132,6 +135,7 @@ class FirstOrder:
         never = np.append(np.zeros(len(alike)), np.full(padded, 1e3))
         program = _Program(
             *self.tables,
+            self.stencil.present,
             jnp.asarray(np.pad(utility, ((0, padded), (0, 0), (0, 0))), jnp.float32),
             jnp.asarray(real, jnp.int32),
             jnp.asarray(sizes[real], jnp.float32),
@@ -222,7 +226,7 @@ class FirstOrder:
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["spread", "collect", "utility", "real", "sizes", "never", "tau", "sigma", "factor"],
+    data_fields=["spread", "collect", "present", "utility", "real", "sizes", "never", "tau", "sigma", "factor"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -231,6 +235,7 @@ class _Program:
 
     spread: Any
     collect: Any
+    present: Any
     utility: Any
     real: Any
     sizes: Any
@@ -249,7 +254,11 @@ class _Program:
         ahead = 2 * new - laws
         success = jnp.einsum("ohn,hn,n->o", self.utility, ahead[:, self.real], self.sizes) + self.never
         moved = flows + balance * self.sigma * ahead.ravel()[self.spread]
-        return new, nearest_law(weights - balance * _OF_CASES * success), moved - nearest_in_family(moved, self.factor)
+        return (
+            new,
+            nearest_law(weights - balance * _OF_CASES * success),
+            moved - nearest_in_family(moved, self.factor, self.present),
+        )
 
 
 @jax.jit

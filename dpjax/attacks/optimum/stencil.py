@@ -24,8 +24,9 @@ from dpjax.attacks.optimum.symmetry import Symmetry, products
 class Orbits:
     """Databases up to symmetries.
 
-    kept: ``int64[o]``, the first database of each orbit. of: ``int64[size]``, the number of its orbit. by: ``int64
-    [size]``, a symmetry that maps the database to the one that is kept. sizes: ``int64[o]``, databases of each orbit.
+    kept: ``int64[o]``, the first database of each orbit. of: ``int64[size]``, the number of its orbit, -1 if it is left
+    out. by: ``int64[size]``, a symmetry that maps the database to the one that is kept. sizes: ``int64[o]``, databases
+    of each orbit.
     """
 
     kept: np.ndarray
@@ -49,6 +50,12 @@ class Orbits:
         kept, of, sizes = np.unique(best[place], return_inverse=True, return_counts=True)
         return cls(kept, of.ravel(), products(group, by, after[place]), sizes)
 
+    def only(self, some: np.ndarray) -> "Orbits":
+        """Without the databases that are not in a set that all symmetries leave as it is, ``bool[size]``."""
+        stay = some[self.kept]
+        numbers = np.where(stay, np.cumsum(stay) - 1, -1)
+        return Orbits(self.kept[stay], numbers[self.of], self.by, self.sizes[stay])
+
 
 def _least(
     databases: Databases, group: list[Symmetry], numbers: list[int], counts: np.ndarray
@@ -64,20 +71,34 @@ def _least(
 
 @dataclass(frozen=True)
 class Stencil:
-    """The tables for ``databases``, under REPLACE_ONE, and a group of symmetries of ``hypotheses`` functions."""
+    """The tables for ``databases``, under REPLACE_ONE, and a group of symmetries of ``hypotheses`` functions.
+
+    inside: ``bool[size]``, a set of databases that all symmetries leave as it is: the others, and families with fewer
+    than two databases inside, are left out. None for all.
+    """
 
     databases: Databases
     group: list[Symmetry]
     hypotheses: int
+    inside: np.ndarray | None = None
 
     @cached_property
     def of_databases(self) -> Orbits:
         """Databases of n rows."""
-        return Orbits.under(self.databases, self.group)
+        every = Orbits.under(self.databases, self.group)
+        return every if self.inside is None else every.only(self.inside)
 
     @cached_property
     def of_families(self) -> Orbits:
         """Families: databases of n - 1 rows."""
+        every = self._every_family
+        if self.inside is None:
+            return every
+        members = self.databases.members(self.databases.without_a_row.counts)
+        return every.only(self.inside[members].sum(axis=1) > 1)
+
+    @cached_property
+    def _every_family(self) -> Orbits:
         return Orbits.under(self.databases.without_a_row, self.group)
 
     @cached_property
@@ -88,8 +109,20 @@ class Stencil:
     @cached_property
     def spread(self) -> np.ndarray:
         """``int64[kinds, h, families]``: the place of q(T, a, h) in p, ``[h, databases]`` flattened."""
-        smaller = self.databases.without_a_row.counts[self.of_families.kept]
-        return self._places(self.databases.members(smaller).T)
+        places = self._places(self._members.T)
+        if self.present is None:
+            return places
+        first = np.argmax(self.present, axis=0)[None]  # stands for those that are left out
+        return np.where(self.present, places, np.take_along_axis(places, first, axis=0))
+
+    @cached_property
+    def present(self) -> np.ndarray | None:
+        """``bool[kinds, 1, families]``: whether q(T, a, h) is inside; None if all are."""
+        return None if self.inside is None else self.inside[self._members].T[:, None]
+
+    @cached_property
+    def _members(self) -> np.ndarray:
+        return self.databases.members(self.databases.without_a_row.counts[self.of_families.kept])
 
     @cached_property
     def whole(self) -> np.ndarray:
@@ -99,6 +132,15 @@ class Stencil:
     def expanded(self, laws: np.ndarray) -> np.ndarray:
         """The laws of all databases, ``[size, h]``, from those of the ones that are kept, ``[kept, h]``."""
         return laws.T.ravel()[self.whole].T
+
+    def of_every_family(self, flows: np.ndarray) -> np.ndarray:
+        """Flows ``[kinds, h, families]`` with those of families that are left out, 0."""
+        if self.inside is None:
+            return flows
+        kept = self._every_family.kept
+        every = np.zeros((*flows.shape[:2], len(kept)), flows.dtype)
+        every[:, :, np.searchsorted(kept, self.of_families.kept)] = flows
+        return every
 
     def _places(self, members: np.ndarray) -> np.ndarray:
         orbits = self.of_databases
@@ -111,11 +153,13 @@ class Stencil:
         kinds, orbits = self.databases.kinds, self.of_families
         counts = self.databases.counts[self.of_databases.kept]
         cells = np.array([symmetry.cells for symmetry in self.group])
-        places = np.full((kinds, self.hypotheses, len(counts)), kinds * self.hypotheses * len(orbits.kept))
+        none = kinds * self.hypotheses * len(orbits.kept)
+        places = np.full((kinds, self.hypotheses, len(counts)), none)
         for kind in range(kinds):
             some = np.flatnonzero(counts[:, kind])
             family = self.databases.without_a_row.index(counts[some] - np.eye(kinds, dtype=np.int64)[kind])
             by = orbits.by[family]
             row = cells[by, kind][:, None] * self.hypotheses + self.moved[by]
-            places[kind][:, some] = (row * len(orbits.kept) + orbits.of[family][:, None]).T
+            number = orbits.of[family][:, None]
+            places[kind][:, some] = np.where(number < 0, none, row * len(orbits.kept) + number).T
         return places
