@@ -60,10 +60,10 @@ CLASSES: dict[str, Any] = {
 }
 HEAD = """# Generic learners from the Littlestone dimension
 
-Learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. All succeed there
-with room to spare, since their lists are far more stable than is proved. Where the structure of a class is known the
-sizes are several times smaller; for a class that fits in a computer the exponential mechanism needs the fewest rows,
-and lists of version spaces need as many.
+Learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. Those that rest on
+stability succeed with room to spare, since their lists are far more stable than is proved. Where the structure of a
+class is known the sizes are several times smaller; for a class that fits in a computer the exponential mechanism needs
+the fewest rows, and lists of version spaces need as many.
 
 Written by `python scripts/generic_learners.py --trials {trials}`. epsilon = {epsilon:g}, delta = {delta:g}, alpha =
 {alpha:g}, beta = {beta:g}, realizable. All make a list of functions from each of many batches of rows and
