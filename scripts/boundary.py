@@ -7,9 +7,10 @@ pip install "dpjax[maps]".
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,7 +26,7 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import PolygonLearner, UnionLearner
-from dpjax.mechanisms.cover import CoverPlan
+from dpjax.mechanisms.cover import CoverPlan, SlabWedges
 from dpjax.plots.polygons import plot_polygon
 
 D, PRIVACY, ACCURACY, LIMIT = 2**10, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), 0.12
@@ -65,8 +66,22 @@ of which 3000 are drawn; dashed lines are the pieces and halfplanes of the round
 
 ![Florida](figures/boundary-hard.png)
 
-From your own table: `dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER`,
-with the same learner. Its numbers of rounds and of pieces were chosen on other shapes than these.
+## Beside a border
+
+Where all locations are beside a border, a union needs its line, which is none of the finitely many of the default
+pieces. Here they are at most {width:g} of the box from the border of Nevada and California, in each coordinate; errors
+are those on {probes} other such locations, at epsilon = {epsilon:g}, in {runs} runs with the same rows and keys for
+both. Slab wedges (`SlabWedges`) have all lines, and take longer ([other edges](union-edges.md),
+[times](slab-wedges.md)).
+
+{beside}
+`dpjax learn points.csv --learner "UnionLearner(family=dpjax.mechanisms.cover:SlabWedges)" --box X0 Y0 X1 Y1`
+does it for a table.
+
+## Your own table
+
+`dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER` has the same learner. Its numbers of
+rounds and of pieces were chosen on other shapes than these.
 
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
 license is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
@@ -97,6 +112,10 @@ CASES = (
     Case("NV", "Nevada, by a union", (-121.9, 34.7, -112.2, 42.3), UNION, SIZES, ""),
     Case("FL", "Florida", (-87.9, 24.2, -79.75, 31.4), UNION, SIZES, "boundary-hard"),
 )
+
+BORDER, SLANTED = CASES[2], (-119.97, 35.14, -114.8, 38.97)
+"""Nevada, and a box in degrees in which its outline is the border with California alone."""
+WIDTHS, BESIDE, PROBES, RUNS = (0.005, 0.02), (2000, 6000), 20_000, 4
 
 
 def outline(case: Case) -> Geometry:
@@ -170,7 +189,39 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> No
     states = table(("state", "share of the box", "share of its hull", "learner"), shapes)
     page = HEAD.format(states=states, trials=trials)
     page += table(("state", "n", "epsilon", "median", "lowest", "highest", f"<= {LIMIT:g}", "seconds a run"), rows)
-    write_page(out / "boundary.md", page + TAIL.format(most=max(n for case in cases for n in case.rows)))
+    lines = table(("width", "n", "pieces: mean, largest", "wedges: mean, largest"), list(by_family(seed)))
+    numbers = {"width": max(WIDTHS), "probes": PROBES, "epsilon": PRIVACY.epsilon, "runs": RUNS, "d": D}
+    tail = TAIL.format(most=max(n for case in cases for n in case.rows), beside=lines, **numbers)
+    write_page(out / "boundary.md", page + tail)
+
+
+def beside(width: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Elements of the grid, ``uint32[n, 2]``, at most ``width`` D from the border in each coordinate; their labels."""
+    shapely, truth = shapely_module(), outline(BORDER)
+    part = in_box(shapely.box(*SLANTED), BORDER.box, D)
+    border = shapely.line_merge(shapely.intersection(truth.boundary, part))
+    on = shapely.get_coordinates(shapely.line_interpolate_point(border, rng.random(n), normalized=True))
+    points = np.clip(np.rint(on + width * D * rng.uniform(-1, 1, (n, 2))), 0, D)
+    return points.astype(np.uint32), shapely.contains_xy(truth, *points.T)
+
+
+def by_family(seed: int) -> Iterator[tuple]:
+    """A line for each width and n: the errors of runs by the default pieces and by slab wedges."""
+    for width, n in product(WIDTHS, BESIDE):
+        means = []
+        for learner in (BORDER.learner, replace(BORDER.learner, family=SlabWedges(D))):
+            plan, errors = learner.plan(PRIVACY, ACCURACY, n), []
+            for trial in range(RUNS):
+                (x, y), (probes, truth) = (
+                    beside(width, m, np.random.default_rng([seed, trial, m])) for m in (n, PROBES)
+                )
+                sample = Sample(jnp.asarray(x), jnp.asarray(y)[:, None], jnp.ones(n, bool))
+                found = learned(learner, jax.random.key(trial), sample, plan)
+                labels = learner.concepts.predict(found, jnp.asarray(probes))
+                errors.append(float(np.mean(np.asarray(labels)[:, 0] != truth)))
+            means.append(f"{np.mean(errors):.3f}, {np.max(errors):.3f}")
+            print(width, n, means, flush=True)
+        yield width, n, *means
 
 
 def _shape(case: Case, truth: Geometry) -> tuple:

@@ -18,11 +18,13 @@ def script(scripts):
 
 @pytest.fixture
 def country(monkeypatch):
-    """Two states: an L and a trapezium."""
+    """Three states: an L, a trapezium, and one with a straight border in the place of Nevada's."""
     corner = shapely.Polygon([(1, 1), (9, 1), (9, 5), (5, 5), (5, 9), (1, 9)])
     convex = shapely.Polygon([(12, 2), (18, 2), (18, 8), (12, 5)])
     states = ModuleType("bokeh_sampledata.us_states")
-    states.records = lambda: [{"code": "LL", "geometry": corner}, {"code": "CC", "geometry": convex}]
+    slanted = shapely.Polygon([(-120.4, 39.3), (-114.4, 34.8), (-114.4, 42), (-120.4, 42)])
+    of = {"LL": corner, "CC": convex, "NV": slanted}
+    states.records = lambda: [{"code": code, "geometry": shape} for code, shape in of.items()]
     monkeypatch.setitem(sys.modules, "bokeh_sampledata", ModuleType("bokeh_sampledata"))
     monkeypatch.setitem(sys.modules, "bokeh_sampledata.us_states", states)
 
@@ -47,11 +49,31 @@ def test_the_page_has_the_numbers_of_the_command_line(script):
     assert script.PolygonLearner(script.ConvexPolygons(script.D), neighboring=script.RELATION) == script.POLYGON
 
 
+def test_locations_beside_the_border(script, country):
+    x, y = script.beside(0.02, 3000, np.random.default_rng(0))
+    from_, to = (
+        script.in_box(shapely.Point(end), script.BORDER.box, script.D) for end in ((-120.4, 39.3), (-114.4, 34.8))
+    )
+    line = shapely.LineString([from_, to])
+    away = shapely.distance(line, shapely.points(x))
+    assert away.max() <= 0.02 * script.D * np.sqrt(2) + 1 and x.max() <= script.D and 0.45 < y.mean() < 0.55
+    above = (x[:, 0] - from_.x) * (to.y - from_.y) < (x[:, 1] - from_.y) * (to.x - from_.x)
+    assert (above == y)[away > 1e-6].all()
+
+
+def test_errors_beside_the_border(script, country, monkeypatch):
+    for name, value in {"BESIDE": (60,), "PROBES": 50, "RUNS": 2, "SlabWedges": lambda d: None}.items():
+        monkeypatch.setattr(script, name, value)
+    lines = list(script.by_family(0))
+    assert [line[:2] for line in lines] == [(0.005, 60), (0.02, 60)] and all(line[2] == line[3] for line in lines)
+
+
 @pytest.mark.slow
-def test_page_and_figures(script, country, tmp_path):
+def test_page_and_figures(script, country, tmp_path, monkeypatch):
+    monkeypatch.setattr(script, "by_family", lambda seed: [(0.005, 60, "0.4, 0.5", "0.1, 0.2")])
     script.main(tmp_path, 0, 2, cases(script))
     page = (tmp_path / "boundary.md").read_text()
-    assert "Ell" in page and "| 200 |" in page and "not copyrighted" in page
+    assert "Ell" in page and "| 200 |" in page and "| 60 | 0.4, 0.5 | 0.1, 0.2 |" in page and "not copyrighted" in page
     for name in ("boundary", "boundary-convex"):
         assert read_metadata(tmp_path / "figures" / f"{name}.png")["config"]["script"] == "boundary"
 

@@ -14,7 +14,10 @@ def script(scripts, monkeypatch):
     module = scripts("union_shapes")
     monkeypatch.setattr(module, "WEIGHTS", {(64, 1.0): 2, (64, 4.0): 1})
     monkeypatch.setattr(module, "LONG", {("wedges", 64, 4.0)})
-    monkeypatch.setattr(module, "TEST", 32)
+    for name, value in {"TEST": 32, "RUNS": 2}.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "tuned", lambda data, n, d, epsilon, choices: n)
+    monkeypatch.setattr(module, "errors", lambda data, n, d, epsilon, choices, runs: np.full((1, runs), n / 100))
     monkeypatch.setattr(module, "FAMILIES", dict.fromkeys(module.FAMILIES, module.FAMILIES["pieces"]))
     counties = ModuleType("bokeh_sampledata.us_counties")
     places = {"Roanoke": shapely.box(-80.2, 37.2, -80, 37.4), "Maui": shapely.box(-157, 20.5, -156, 21)}
@@ -30,6 +33,9 @@ def test_the_page(script, tmp_path):
     script.main(["--out", str(tmp_path), "--trials", "1"])
     text = (tmp_path / "union-shapes.md").read_text()
     lines = [line.split(" | ") for line in text.splitlines() if " | 64 | " in line]
+    lines, beside = lines[:12], lines[12:]
+    assert [line[:4] for line in beside] == [[f"| {one}", "64", e, "2"] for e in "14" for one in script.laws()]
+    assert all(line[5] == "0.640" and float(line[6].split()[0]) < 0 for line in beside)
     assert len(lines) == 2 * len(script.laws()) and [line[3] for line in lines[::6]] == ["2", "1"]
     for line in lines:  # the same family has the same errors; what is left out is empty
         assert line[4] == line[6] and line[5] in (line[4], "-") and line[8].startswith("+0.000")
