@@ -34,10 +34,10 @@ ABOVE = np.array([[True, False, True], [False, True, False]])
 MEASURE: Any = Kinematic(margin=0.0)
 _LOWER, _UPPER = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 """Which half of each line a quarter of a box has."""
-SHARED = np.array([[0, 0], [0, 1], [2, 0], [2, 1]])
-"""Which quarter has each of its lines first."""
-_FEWER = 2
-"""A line is not split if the other one leaves more than so many times as many rows undecided."""
+_DIFFERENT = slice(None, None, 2), slice(None, 2)
+"""The quarters of a box that have different lower lines, and those that have different upper lines."""
+_FEWER, _SAMPLE = 2, 512
+"""A line is not split if the other one leaves more than so many times as many rows undecided, of so many rows."""
 
 
 @register_dataclass
@@ -91,10 +91,14 @@ class Boxes:
 @register_dataclass
 @dataclass(frozen=True)
 class Instance:
-    """What the weights of boxes depend on: rows, the same in groups, nodes, and a `pairs.reachable` score."""
+    """What the weights of boxes depend on: rows, the same in groups, nodes, and a `pairs.reachable` score.
+
+    some: up to 512 of the rows, which boxes are split by, ``uint64[2, s]``, and which places count, ``bool[s]``.
+    """
 
     rows: Ordered
     groups: Groups
+    some: tuple[Array, Array]
     nodes: Nodes
     score: Score
 
@@ -106,7 +110,8 @@ class Instance:
     @staticmethod
     def of(rows: Ordered, nodes: Nodes, score: Score) -> "Instance":
         """With the groups of all nodes."""
-        return Instance(rows, Groups.of(rows, nodes), nodes, score)
+        place, among = some_of(rows.target | rows.other, min(_SAMPLE, rows.target.shape[0]))
+        return Instance(rows, Groups.of(rows, nodes), (rows.points[:, place], among), nodes, score)
 
 
 class Sides(NamedTuple):
@@ -143,32 +148,41 @@ def evaluate(grid: Grid, instance: Instance, box: Boxes) -> tuple[Array, Sums]:
     return made.log_total(instance.score.coefficient) + log_peak(grid, box), made
 
 
-def bounds(grid: Grid, instance: Instance, boxes: Boxes, lines: np.ndarray | None = None) -> Array:
-    """Above the log of density times the sum over (a, b) of all points of boxes, ``float64[b]``, in O(n) steps each.
+def bounds(grid: Grid, instance: Instance, boxes: Boxes) -> Array:
+    """Above the log of density times the sum over (a, b) of all points of boxes, ``float64[...]``, in O(n) steps each.
 
     They count the targets that may be in a wedge, and the others that surely are, as far as the lines decide.
 
-    lines: ``int[b, 2]``, which box has each of the two lines of a box first, if boxes share lines: these are compared
-      with the rows once.
+    boxes: ``[b]``, or ``[b, 4]`` from `Boxes.quarters`: each of their lines is compared with the rows once.
     """
-    count = boxes.node.shape[0]
-    lines = np.stack([np.arange(count)] * 2, axis=1) if lines is None else lines
-    first, back = np.unique(lines + np.array([0, count]), return_inverse=True)
-    place, own = jnp.asarray(first // count, jnp.int32), first % count
-    flat = jax.tree.map(lambda part: part[own, first // count], (boxes.lines, boxes.kind))
     groups = instance.groups
-    # a loop of its own: in one program with the sums XLA compares rows and lines again for each use of the result
-    made = jax.lax.map(lambda one: sides(grid, groups.points, *one), (*flat, place))
-    lower, upper = (jax.tree.map(lambda part, at=at: part[at], made) for at in back.reshape(-1, 2).T)
-    target = groups.target[None] & ~(lower.outside | upper.outside)
-    other = groups.other[None] & lower.inside & upper.inside
+    each = jax.tree.map(lambda part: part.reshape(boxes.node.shape[0], -1, *part.shape[boxes.node.ndim :]), boxes)
+
+    def compared(place: int) -> Sides:
+        different = (slice(None), _DIFFERENT[place], place)
+        lines = jax.tree.map(lambda part: part[different], (each.lines, each.kind))
+        one = jax.vmap(lambda line, kind: sides(grid, groups.points, line, kind, jnp.int32(place)))
+        return jax.lax.map(lambda given: one(*given), lines)
+
+    # loops of their own: in one program with the sums XLA compares rows and lines again for each use of the result
+    made = compared(0), compared(1)
     fewer = jnp.exp(-jnp.minimum(instance.score.coefficient, MOST))
 
-    def one(box: Boxes, target: Array, other: Array) -> Array:
-        parts = Parts.of(groups.a[box.node], groups.b[box.node], target, other, fewer)
-        return log_bound(groups, box.node, parts, instance.score) + log_peak(grid, box)
+    def parts(given: tuple[Array, Sides, Sides]) -> Parts:
+        node, lower, upper = given
+        a, b = groups.a[node], groups.b[node]
 
-    return upper_bound(instance, jax.vmap(one)(boxes, target, other))
+        def one(lower: Sides, upper: Sides) -> Parts:
+            target = groups.target & ~(lower.outside | upper.outside)
+            return Parts.of(a, b, target, groups.other & lower.inside & upper.inside, fewer)
+
+        return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(lower, upper)
+
+    by_box = jax.lax.map(parts, (each.node[:, 0], *made))
+    flat = jax.tree.map(lambda part: part.reshape(-1, part.shape[-1]), by_box)
+    logs = jax.vmap(lambda node, parts: log_bound(groups, node, parts, instance.score))(each.node.reshape(-1), flat)
+    peaks = jax.vmap(jax.vmap(lambda box: log_peak(grid, box)))(each)
+    return upper_bound(instance, (logs + peaks.reshape(-1)).reshape(boxes.node.shape))
 
 
 def splits(grid: Grid, instance: Instance, box: Boxes) -> tuple[Split, Array]:
@@ -177,19 +191,18 @@ def splits(grid: Grid, instance: Instance, box: Boxes) -> tuple[Split, Array]:
 
     If there are no such rows, the line with more slopes.
     """
-    groups, node = instance.groups, instance.nodes.at(box.node)
+    (points, real), node = instance.some, instance.nodes.at(box.node)
     both = box.lines, box.kind
-    made = jax.vmap(lambda *line: sides(grid, groups.points, *line))(*both, jnp.arange(2, dtype=jnp.int32))
-    x = groups.points[0]
-    may = (node.first <= x) & (x <= node.last) & ~jnp.any(made.outside, axis=0) & (groups.target | groups.other)
+    made = jax.vmap(lambda *line: sides(grid, points, *line))(*both, jnp.arange(2, dtype=jnp.int32))
+    may = (node.first <= points[0]) & (points[0] <= node.last) & ~jnp.any(made.outside, axis=0) & real
     unsure = may[None] & ~made.inside
 
     def one(line: Trapezoids, kind: Array, unsure: Array) -> Split:
-        (row, group), among = some_of(unsure)
-        return split_of(line, crossed(grid, groups.points[:, row, group], line, kind), among)
+        row, among = some_of(unsure)
+        return split_of(line, crossed(grid, points[:, row], line, kind), among)
 
     split = jax.vmap(one)(*both, unsure)
-    many, width = jnp.sum(unsure, axis=(1, 2), dtype=jnp.int32), box.lines.high - box.lines.low
+    many, width = jnp.sum(unsure, axis=1, dtype=jnp.int32), box.lines.high - box.lines.low
     wider = jnp.arange(2, dtype=jnp.int32) == (width[0] < width[1]).astype(jnp.int32)
     wanted = jnp.where(jnp.any(many > 0), _FEWER * many >= jnp.max(many), wider)
     return split, wanted & split.possible

@@ -20,8 +20,8 @@ from dpjax.mechanisms.cover.slabs.ordered import GROUP, Ordered
 from dpjax.mechanisms.cover.slabs.recurrences import decayed
 from dpjax.mechanisms.cover.triangles.corners import unit_sum
 
-MOST = 600 / GROUP
-"""The largest c within a group."""
+MOST, LEAST = 100 / GROUP, -600.0
+"""The largest c within a group, and the log of the least weight of a pair: no product overflows or underflows."""
 _LOST = 2.0**-32
 """A difference of two sums is raised by this part of the larger one, which is more than its rounding."""
 
@@ -33,9 +33,9 @@ class Groups:
 
     points: ``uint64[2, GROUP, M]``. target, other: ``bool[GROUP, M]``.
     a, b: ``float64[k, GROUP, M]``, their numbers in the gap before each row, for each node.
-    inner: ``float64[k, M]``, the log of the number of pairs (a, b) in different gaps of one group.
+    inner: ``float64[k, M]``, the number of pairs (a, b) in different gaps of one group.
     after, before: ``int32[k, M]``, the first group with some a from this one on (M if there is none), and the last one
-    before it (-1). same: ``float64[k]``, the log of the number of pairs in one gap. every: that of all pairs.
+    before it (-1). same: ``float64[k]``, the number of pairs in one gap. every: the log of that of all pairs.
     """
 
     points: Array
@@ -63,7 +63,7 @@ class Groups:
             after = jax.lax.cummin(jnp.where(some, place, jnp.int32(count)), reverse=True)
             reached = jax.lax.cummax(jnp.where(some, place, jnp.int32(-1)))
             before = jnp.concatenate([jnp.full(1, -1, jnp.int32), reached[:-1]])
-            return a, b, _log(pairs), after, before, _log(widths.same), widths.every
+            return a, b, pairs, after, before, widths.same, widths.every
 
         rest = jax.lax.map(one, nodes)
         return Groups(_grouped(rows.points), _grouped(rows.target), _grouped(rows.other), *rest)
@@ -104,35 +104,36 @@ class Parts(NamedTuple):
 
 
 def log_bound(groups: Groups, node: Array, parts: Parts, score: Score) -> Array:
-    """At least the log of the sum over all (a, b) of a node, but for rounding, ``float64[]``; -inf without pairs."""
+    """At least the log of the sum over all (a, b) of a node, but for rounding, ``float64[]``; -inf without pairs.
+
+    The log of a pair counts as `LEAST` or more.
+    """
     c, share = score.coefficient, score.share
     place = jnp.arange(parts.p.shape[0], dtype=jnp.int32)
     p, o = (part.astype(jnp.float64) for part in (parts.p, parts.o))
     both = parts.p.astype(jnp.int64) + (parts.o.astype(jnp.int64) << 32)
-    both = jnp.cumsum(both) - both
+    with_own = jnp.cumsum(both)
+    both = with_own - both
     above = (both & 0xFFFFFFFF).astype(jnp.float64), (both >> 32).astype(jnp.float64)  # p and o of the groups before
     rank = above[0] + above[1]
     start = jnp.minimum(jnp.searchsorted(rank, rank - share, side="right").astype(jnp.int32), place)
-    first, final = groups.after[node][start], groups.before[node][start]
-    is_near, is_far = (first < place) & (parts.near_b > 0), (final >= 0) & (parts.far_b > 0)
+    first, final = groups.after[node, start], groups.before[node, start]
+    is_near, is_far = first < place, final >= 0
     first, final = jnp.minimum(first, place), jnp.maximum(final, 0)
     kept = jnp.exp(-c * jnp.stack([p[::-1], o]))
     after, before = decayed(jnp.stack([parts.near_a[::-1], parts.far_a]), kept)
     after = after[::-1]
-    gained, lost = above[0] - above[0][first], above[1] - above[1][final] - o[final]
+    gained, lost = above[0] - above[0][first], above[1] - (with_own[final] >> 32).astype(jnp.float64)
     window = (1 + _LOST) * after[first] - jnp.exp(-c * gained) * after
-    near = c * (gained + p - share) + _log(parts.near_b) + _log(window)
-    far = _log(parts.far_b) + _log(before[final]) - c * lost
-    inside = jnp.minimum(_log(parts.within), groups.inner[node] + c * jnp.minimum(p - share, 0.0))
-    none = -jnp.inf
-    logs = jnp.stack([jnp.where(is_near, near, none), jnp.where(is_far, far, none), inside])
-    same = groups.same[node] - c * share
-    top = jnp.maximum(jnp.max(logs), same)
-    top = jnp.where(top > none, top, 0.0)
-    total = unit_sum(jnp.exp(logs - top)) + jnp.exp(same - top)
-    some = total > 0
-    log = jnp.where(some, top + jnp.log(jnp.where(some, total, 1.0)), none)
-    return jnp.logaddexp(log, groups.every[node] + score.log_least)
+    near = parts.near_b * window * jnp.exp(jnp.minimum(c * (gained + p - share), -LEAST))
+    far = parts.far_b * before[final] * jnp.exp(-c * lost)
+    inside = jnp.minimum(parts.within, groups.inner[node] * jnp.exp(c * jnp.minimum(p - share, 0.0)))
+    sums = jnp.stack([jnp.where(is_near, near, 0.0), jnp.where(is_far, far, 0.0), inside])
+    same = groups.same[node] * jnp.exp(-c * share)
+    top = jnp.maximum(jnp.max(sums), same)
+    top = jnp.where(top > 0, top, 1.0)
+    log = _log(unit_sum(sums / top) + same / top) + jnp.log(top)
+    return jnp.logaddexp(log, groups.every[node] + jnp.maximum(score.log_least, LEAST))
 
 
 def _grouped(values: Array) -> Array:

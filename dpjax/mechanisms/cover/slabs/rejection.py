@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
@@ -23,7 +22,7 @@ from dpjax.core import checks, random
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.measures import Grid
-from dpjax.mechanisms.cover.slabs.boxes import SHARED, Boxes, Instance, bounds, evaluate, root_logs, splits
+from dpjax.mechanisms.cover.slabs.boxes import Boxes, Instance, bounds, evaluate, root_logs, splits
 from dpjax.mechanisms.cover.slabs.splits import largest
 
 _KINDS = 9
@@ -33,18 +32,20 @@ _KINDS = 9
 class Sizes:
     """Sizes of the sampler: they change the time of a draw, never its law.
 
-    boxes: the largest number of boxes. batch: the points that a step tries, and the boxes that it splits. depth: of the
-    tree of nodes, see `Nodes`.
+    boxes: the largest number of boxes. batch: the boxes that a step splits. points: that it tries. depth: of the tree
+    of nodes, see `Nodes`.
     """
 
     boxes: int = 2**15
-    batch: int = 16
+    batch: int = 32
+    points: int = 48
     depth: int = 4
 
     def __post_init__(self):
         checks.integer("depth", self.depth, 0, 8)
         checks.integer("boxes", self.boxes, _KINDS * self.nodes, 2**20)
         checks.integer("batch", self.batch, 1, min(self.boxes, 2**12))
+        checks.integer("points", self.points, 1, 2**12)
 
     @property
     def nodes(self) -> int:
@@ -143,28 +144,23 @@ def draw_lines(key: Array, grid: Grid, instance: Instance, sizes: Sizes, log_oth
     def attempt(given: tuple[Instance, Array], state: _State) -> _State:
         instance, log_other = given
         key, of_box, of_point, of_coin = jax.random.split(state.key, 4)
-        table, count = state.table, sizes.batch
+        table, count = state.table, sizes.points
         law = Categorical(jnp.concatenate([table.log_weight, log_other[None]]))
         place = jax.vmap(law.sample)(jax.random.split(of_box, count))
         other = place == sizes.boxes
         box, logs = jax.tree.map(lambda part: part[jnp.clip(place, 0, sizes.boxes - 1)], (table.boxes, table.bound))
         points = box.draw(of_point)
-        heavy = table.heavy(count)
+        heavy = table.heavy(sizes.batch)
         wholes = jax.tree.map(lambda part: part[heavy], table.boxes)
-        split = jax.lax.map(lambda one: splits(grid, instance, one), wholes)
+        split = jax.vmap(lambda one: splits(grid, instance, one))(wholes)
         quarters, exists = jax.vmap(Boxes.quarters)(wholes, *split)
-        every = jax.tree.map(
-            lambda one, four: jnp.concatenate([one, four.reshape(-1, *four.shape[2:])]), points, quarters
-        )
-        alone = np.arange(count)[:, None].repeat(2, 1)
-        shared = (count + 4 * np.arange(count)[:, None, None] + SHARED).reshape(-1, 2)
-        made = bounds(grid, instance, every, np.concatenate([alone, shared]))
+        made = bounds(grid, instance, points)
         coin = logs + jnp.log(random.uniform(of_coin, (count,), jnp.float64))
-        may = other | ((place >= 0) & (coin <= made[:count]))
+        may = other | ((place >= 0) & (coin <= made))
         first, accepted = _first(grid, instance, points, coin, other, may)
         point = jax.tree.map(lambda part: part[first], points)
         drawn = Drawn(point, other[first], state.drawn.steps + 1, table.used)
-        table = table.split(heavy, quarters, exists, made[count:].reshape(-1, 4))
+        table = table.split(heavy, quarters, exists, bounds(grid, instance, quarters))
         return _State(key, table, drawn, accepted)
 
     def improve(given: tuple[Instance, Array], state: _State) -> _State:

@@ -32,18 +32,16 @@ def split_of(trapezoid: Trapezoids, lines: Crossed, unsure: Array) -> Split:
     return Split(along, where(along, base, met), lines.slope[row], along | (width > 1))
 
 
-def some_of(rows: Array) -> tuple[tuple[Array, Array], Array]:
-    """Up to 64 of the ``rows``, ``bool[g, M]``: ``int32[64]`` for each axis, and which places count, ``bool[64]``."""
-    each = jnp.sum(rows, axis=0, dtype=jnp.int32)
-    reached = jnp.cumsum(each, dtype=jnp.int32)
-    total, place = reached[-1], jnp.arange(_SOME, dtype=jnp.int32)
-    rank = jnp.where(
-        total > _SOME, (place.astype(jnp.int64) * total.astype(jnp.int64) // _SOME).astype(jnp.int32), place
-    )
-    group = jnp.minimum(jnp.searchsorted(reached, rank, side="right"), each.shape[0] - 1).astype(jnp.int32)
-    among = jnp.cumsum(rows[:, group], axis=0, dtype=jnp.int32)
-    row = jnp.sum(among <= (rank - (reached - each)[group])[None], axis=0, dtype=jnp.int32)
-    return (jnp.minimum(row, rows.shape[0] - 1), group), place < total
+def some_of(rows: Array, most: int = _SOME) -> tuple[Array, Array]:
+    """Up to 64 of the ``rows``, ``bool[m]``: ``int32[64]``, and which places count, ``bool[64]``.
+
+    If there are more, at equal distances; the same with any padding.
+    """
+    reached = jnp.cumsum(rows, dtype=jnp.int32)
+    total, place = reached[-1], jnp.arange(most, dtype=jnp.int32)
+    rank = jnp.where(total > most, (place.astype(jnp.int64) * total.astype(jnp.int64) // most).astype(jnp.int32), place)
+    row = jnp.searchsorted(reached, rank, side="right").astype(jnp.int32)
+    return jnp.minimum(row, rows.shape[0] - 1), place < total
 
 
 def _along(lower: Ends, upper: Ends, through: Array, unsure: Array) -> tuple[Array, Array]:

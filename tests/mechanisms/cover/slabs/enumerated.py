@@ -11,7 +11,7 @@ from dpjax.mechanisms.cover.slabs.rejection import Sizes
 from dpjax.mechanisms.cover.slabs.selection import select_wedge
 
 D, ROWS = 5, 6
-FAMILY = SlabWedges(D, bits=2, sizes=Sizes(boxes=256, batch=4, depth=2))
+FAMILY = SlabWedges(D, bits=2, sizes=Sizes(boxes=256, batch=4, points=4, depth=2))
 
 
 def instance(seed):

@@ -12,7 +12,7 @@ import pytest
 from dpjax.core.integers import encoded, integers, on_host
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, SHARED, Boxes, Instance, bounds, evaluate, splits
+from dpjax.mechanisms.cover.slabs.boxes import ABOVE, CHARTS, Boxes, Instance, bounds, evaluate, splits
 from dpjax.mechanisms.cover.slabs.nodes import Nodes
 from dpjax.mechanisms.cover.slabs.ordered import Ordered
 from dpjax.mechanisms.cover.slabs.pairs import reachable
@@ -52,7 +52,6 @@ def start(grid, points, target, other, where):
 def values(grid, instance, boxes, key):
     """Bounds of boxes; points of them, with bounds and weights; the quarters with them; in how many quarters each is,
     and by how much the log of the number of points changes; bounds of all quarters, and of these with shared lines."""
-    count = boxes.node.shape[0]
     inside = boxes.draw(key)
     exact = jax.vmap(lambda box: evaluate(grid, instance, box)[0])(inside)
     split, use = jax.vmap(lambda box: splits(grid, instance, box))(boxes)
@@ -63,8 +62,7 @@ def values(grid, instance, boxes, key):
     logs = jnp.where(exists, quarters.log_points(), -jnp.inf)
     change = jax.scipy.special.logsumexp(logs, axis=1) - boxes.log_points()
     flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), quarters)
-    lines = (4 * np.arange(count)[:, None, None] + SHARED).reshape(-1, 2)
-    alone, shared = bounds(grid, instance, flat), bounds(grid, instance, flat, lines)
+    alone, shared = bounds(grid, instance, flat), bounds(grid, instance, quarters).reshape(-1)
     some = jnp.where(exists.reshape(-1), alone, 0.0), jnp.where(exists.reshape(-1), shared, 0.0)
     of_points = bounds(grid, instance, inside)
     return bounds(grid, instance, boxes), inside, of_points, exact, with_it, here.sum(1), change, *some

@@ -120,7 +120,7 @@ def test_a_mistake_is_seen(stats, monkeypatch, module, name, mistake):
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_a_table_that_is_full_has_the_same_law(stats, monkeypatch):
-    smallest = rejection.Sizes(boxes=9, batch=2, depth=0)
+    smallest = rejection.Sizes(boxes=9, batch=2, points=2, depth=0)
     monkeypatch.setattr(enumerated, "FAMILY", enumerated.SlabWedges(enumerated.D, bits=2, sizes=smallest))
     full = enumerated.sampler()
     for seed in (8, 12, 17):

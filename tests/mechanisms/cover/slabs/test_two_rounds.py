@@ -16,7 +16,7 @@ from dpjax.mechanisms.cover.slabs.law import WedgeLaw
 from dpjax.mechanisms.cover.slabs.rejection import Sizes
 
 POINTS, ROWS = np.array(list(product(range(2), repeat=2)), np.int32), 3
-FAMILY = SlabWedges(1, bits=0, sizes=Sizes(boxes=64, batch=2, depth=0))
+FAMILY = SlabWedges(1, bits=0, sizes=Sizes(boxes=64, batch=2, points=2, depth=0))
 PLAN = cover_plan(Privacy(2.0, 1e-4), 2, 1, Neighboring.REPLACE_ONE, "noise_free", 0.0)
 FLOORED = replace(PLAN, score=Saturating(1, 1))
 STATES = [rows for count in range(ROWS + 1) for rows in combinations_with_replacement(range(8), count)]

@@ -147,7 +147,7 @@ class Upright(Planar):
 @pytest.mark.slow
 def test_another_family_stands_beside_the_wedges():
     """All rows are targets, and the rectangle of all rows has half of the measure."""
-    family = SlabWedges(7, Upright(7), sizes=Sizes(boxes=256, batch=4, depth=2))
+    family = SlabWedges(7, Upright(7), sizes=Sizes(boxes=256, batch=4, points=4, depth=2))
     x, all_ = np.array([[i, 7 - i] for i in range(8)], np.int32), np.ones(8, bool)
     run = jax.jit(jax.vmap(lambda key: select_wedge(family, key, x, all_, ~all_, Score.of(8.0, 1, 20.0)).piece))
     assert run(jax.random.split(jax.random.key(0), 64)).mean() > 0.9
