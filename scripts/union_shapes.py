@@ -168,7 +168,7 @@ BESIDE = ["shape", "n", "epsilon", "runs", "error, pieces", "error, DP-SGD", "pi
 PAGE = """# Unions by each family, on shapes and counties
 
 Errors and times of `UnionLearner` by its default family `Pieces`, by `SlabWedges`, and by both together, on an L, a
-turned one, a star, a ring and two counties, and those of DP-SGD: on uniform rows wedges gain little, and take far
+turned one, a star, a ring and two counties, and errors of DP-SGD: on uniform rows wedges gain little, and take far
 longer.
 
 Written by `scripts/union_shapes.py`: errors on {2} other rows of the same law, means over runs with the same rows and
