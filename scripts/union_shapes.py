@@ -178,11 +178,12 @@ seconds are medians for each family in this order, without the time to compile; 
 
 {0}
 
-On these rows wedges with `Pieces` beside them err about as `Pieces` alone, here less and there more, mostly within the
-intervals. A run takes 5 to 170 times as long, and the program 45 CPU seconds to compile in place of 7. So `Pieces` is
-the default. Wedges alone err more on the turned L, where a piece is a turned rectangle, which takes three wedges, and
-somewhat more on most other shapes with uniform rows: each wedge costs up to 79 nats, a piece of `Pieces` about 15. What
-wedges are for are rows [beside an edge](union-edges.md), and a sample size for every distribution.
+On these rows wedges with `Pieces` beside them err less than `Pieces` alone in 19 of 24 lines, and by more than the
+interval on the L and the ring at n = 6000 and epsilon = 1; nowhere do they err more by more than the interval. A run
+takes 8 to 140 times as long, and the program several times as long to compile. So `Pieces` is the default. Wedges alone
+err more on the turned L, where a piece is a turned rectangle, which takes three wedges, and on the counties: each wedge
+costs up to 79 nats, a piece of `Pieces` about 15. What wedges are for are rows [beside an edge](union-edges.md) or
+[beside a border](boundary.md), and a sample size for every distribution.
 
 ## Beside DP-SGD
 
@@ -192,9 +193,10 @@ A small network by DP-SGD, tuned for each line on other rows **without a privacy
 
 {4}
 
-The network errs less on the star and on the ring at each n and epsilon: their borders are curved or have ten edges, and
-a plan has fewer pieces than such a border needs. On the L, the turned L and the counties unions err less at n = 2000
-and epsilon = 1, the network at epsilon = 4 on both L; the rest of the differences are small.
+The network errs less on the star and the ring at each n and epsilon: such a border needs more pieces than a plan has.
+Elsewhere unions err less by more than the interval on both L and Roanoke at n = 2000 and epsilon = 1, and on both
+counties at n = 6000 and epsilon = 4; the network on the L at epsilon = 4, and on the turned one at n = 6000 and
+epsilon = 4. Add-or-remove-one asks for less than replace-one in the other table, so `Pieces` err less here.
 
 The counties are Roanoke County, Virginia, around its cities, and Maui County, Hawaii, three islands in this box.
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, as the package bokeh_sampledata brings them
