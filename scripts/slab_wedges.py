@@ -173,13 +173,13 @@ def named(laws: list[Law], made: Iterator[tuple[float, int]]) -> str:
 HOSTILE = ["rows", "CPU seconds", "boxes"]
 PAGE = """# The time of one selection of a slab wedge
 
-How long `SlabWedges` takes to draw one wedge: less than a second for rows of most kinds, and about two for a shape that
-needs more wedges than the plan has.
+How long `SlabWedges` takes to draw one wedge: less than a second for rows of most kinds, and somewhat more for a shape
+that needs more wedges than the plan has.
 
 Written by `scripts/slab_wedges.py`: seconds of CPU time of one selection by `SlabWedges`, and the boxes that its table
 had at the end, medians over {6} key(s) on rows of one seed ({5}). The score has the numbers of the first round of
 `UnionLearner`'s plan for n rows and delta = 1e-6, with the [floor](../proofs/slab-wedges.md#how-long-a-draw-takes) of
-measured plans. The core had other load. With few keys a line is rough to a factor of 2. At d = 63 the rows beside the
+measured plans. With few keys a line is rough to a factor of 2. At d = 63 the rows beside the
 line are rounded across it.
 
 At epsilon = 1 and d = {4}, against the number of rows:
