@@ -11,7 +11,8 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,14 @@ from pages import figure_path, table, write_page
 
 import dpjax.advice as package
 from dpjax.advice.atlas import GAP, ROUNDS, formulas
+from dpjax.advice.candidates import candidates
 from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged
 from dpjax.advice.derived import derived
 from dpjax.attacks.optimum import goal_of, optimum
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
 from dpjax.attacks.optimum.tiny import Matrix, code_of, matrix_of_code, tiny_classes
 from dpjax.attacks.optimum.without_privacy import best_without_privacy
+from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 
@@ -64,8 +67,9 @@ dual VC dimension, TD the teaching and RTD the recursive teaching dimension.
 FOUND = """
 Of {entries} entries with privacy {exact} are exact, {near} more are known to within 2 rows, and {left} have a wider
 bracket. All {proofs} proofs of the collection were read back and verified when they were added to it. {above} of
-{compared} lower bounds of `dpjax plan` are above the rows of a learner found. Exact entries of the
-[page on success](optimum.md) with delta = 0 that differ: {differ} of {same}.
+{compared} lower bounds of `dpjax plan` are above the rows of a learner found, and {below} of {planned} numbers of rows
+that dpjax's learners plan are below a certificate. Exact entries of the [page on success](optimum.md) with delta = 0
+that differ: {differ} of {same}.
 
 ## All classes on 4 points
 
@@ -301,9 +305,19 @@ def _counts(records: Sequence[dict[str, Any]], programs: Sequence[Program]) -> d
         for bound in formulas(matrix_of_code(one["class"].partition(" (")[0]), Privacy(epsilon), Accuracy(ALPHA, 0.1))
     ]
     near = sum(0 < width <= 2 for width in widths)
+    planned = [(n, ends(one, epsilon)[0]) for one in records for epsilon in EPSILONS for n in sizes(one, epsilon)]
     counts = {"entries": len(every), "exact": widths.count(0), "near": near, "compared": len(compared)}
     counts |= {"left": len(every) - widths.count(0) - near, "above": sum(n > high for n, high in compared)}
+    counts |= {"planned": len(planned), "below": sum(n < low for n, low in planned)}
     return counts | {"proofs": sum(bool(one.certificate) + bool(one.table) for one in programs)}
+
+
+def sizes(record: dict[str, Any], epsilon: float) -> Iterator[int]:
+    """The rows that the learners of dpjax plan for a class, delta = 0."""
+    concepts = Finite.of(matrix_of_code(record["class"].partition(" (")[0]))
+    for learner in [one.learner for one in candidates(concepts, 1) if one.learner is not None]:
+        with suppress(InputError):  # it spends delta, or has no theorem here
+            yield learner.sample_size(Privacy(epsilon), Accuracy(ALPHA, round(1 - GOOD, 12)))
 
 
 def _compared(rows: Sequence[Sequence[Any]], other: Path) -> dict[str, int]:
