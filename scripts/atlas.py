@@ -128,7 +128,7 @@ from databases close to realizable ones (`scripts/atlas_relaxed.py`); all are ve
 ## The solver beside HiGHS
 
 Thresholds on 3 points, epsilon = 1, delta = 0, distributions on multiples of 1/4 and bounds over these, each program
-in a process of its own, on two cores that other programs used, too. "Memory" is the largest of the process, less that
+in a process of its own, on two cores. "Memory" is the largest of the process, less that
 of one that only imports. HiGHS was not run for more constraints than `optimum` accepts for it. "Within r" is the bound
 from the databases of which r rows have to be replaced before some target can draw them
 ([relaxation](../proofs/best-learner.md#databases-close-to-realizable-ones)), which are those that are counted. The last
