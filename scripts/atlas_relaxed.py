@@ -6,13 +6,11 @@ It is about all private learners, and verified as any other; see `dpjax.attacks.
 those that the learner of `atlas_signed` is tested on, which are close to the worst ones.
 """
 
-import argparse
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from atlas_data import ALPHA, BETA
-from atlas_signed import known_distributions, signed_learner
+from atlas_signed import known_distributions, parser_of, signed_learner
 
 from dpjax.advice.collection import Collection
 from dpjax.attacks.optimum import goal_of
@@ -25,13 +23,8 @@ _CLOSE = 2e-4
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("concepts", help="a class by its concepts, such as '00 01 10'")
-    parser.add_argument("--store", type=Path, required=True, help="folder of solved programs and their proofs")
-    parser.add_argument("--rows", type=int, required=True)
-    parser.add_argument("--epsilon", type=float, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--within", type=int, required=True, help="rows that are replaced")
-    parser.add_argument("--seconds", type=float, default=600.0)
     given = parser.parse_args(arguments)
     store, level, begin = Collection(given.store), round(1 - BETA, 12), time.perf_counter()
     goal = goal_of(matrix_of_code(given.concepts), ALPHA)

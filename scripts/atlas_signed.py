@@ -136,15 +136,20 @@ def known_distributions(store: Collection, concepts: str, n: int, epsilon: float
     return near[0].distributions if near else ()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Of a command that works on one program of a store."""
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("concepts", help="a class by its concepts, such as '00 01 10'")
     parser.add_argument("--store", type=Path, required=True, help="folder of solved programs and their proofs")
     parser.add_argument("--rows", type=int, required=True)
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--seconds", type=float, default=600.0)
-    given = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    given = parser_of(__doc__).parse_args(arguments)
     store, level = Collection(given.store), round(1 - BETA, 12)
     goal = goal_of(matrix_of_code(given.concepts), ALPHA)
     known = known_distributions(store, given.concepts, given.rows, given.epsilon)

@@ -32,7 +32,8 @@ class VersionSpace(Lists):
 
     Args:
       concepts: a class given as a matrix. Proper.
-      each: rows of a batch in `sample_size`, >= 1. One needs the fewest rows; more need fewer lists, and less memory.
+      batch_rows: rows of a batch in `sample_size`, >= 1. One needs the fewest rows; more need fewer lists, and less
+        memory.
 
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows the target is on every list, and others are on few: `theory.version_spaces.batches`.
@@ -44,11 +45,11 @@ class VersionSpace(Lists):
     """
 
     concepts: Finite
-    each: int = 1
+    batch_rows: int = 1
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Finite, "give a matrix: Finite.of")
-        checks.integer("each", self.each, 1, 2**31 - 1)
+        checks.integer("batch_rows", self.batch_rows, 1, 2**31 - 1)
 
     @property
     def cells(self) -> int:
@@ -72,10 +73,10 @@ class VersionSpace(Lists):
         return Hypothesis(number, (outcome < 0)[None], outcome[None])
 
     def rows(self, accuracy: Accuracy) -> int:
-        """``each``."""
-        return self.each
+        """``batch_rows``."""
+        return self.batch_rows
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.version_spaces.batches`."""
         numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.alpha), float(accuracy.beta)
-        return version_spaces.batches(self.concepts.size, self.each, *numbers)
+        return version_spaces.batches(self.concepts.size, self.batch_rows, *numbers)

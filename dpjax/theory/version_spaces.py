@@ -1,4 +1,4 @@
-"""Rows of a batch for lists that are read off version spaces: levels of error that a sample separates."""
+"""Lists that are read off version spaces: rows that separate levels of error, and batches of a selection."""
 
 from math import ceil, expm1, inf, log, log1p
 from typing import NamedTuple
@@ -44,26 +44,26 @@ def minimal_sets(ones: int, alpha: float) -> Levels:
     return levels(1 << ones, ones + 1, alpha, BAD)
 
 
-def batches(concepts: int, each: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
-    """Batches m of ``each`` >= 1 rows for `lists.VersionSpace`: least with
+def batches(concepts: int, batch_rows: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
+    """Batches of k = ``batch_rows`` rows for `lists.VersionSpace`: the least m with
     (|C| - 1) (q + (1 - q) e^-r)^m + e^(r (gate - m)) <= beta.
 
-    q = (1 - alpha)^each bounds the probability that a concept of error above alpha agrees with a batch. r = epsilon / 2
-    and gate = 1 + ln(|C| / d) / r, d the lesser of delta and e^r - 1, are those of the selection. m ``each`` is least
-    for ``each`` = 1. Proof: docs/proofs/irreducibility.md#a-tree-that-queries-everything.
+    q = (1 - alpha)^k bounds the probability that a concept of error above alpha agrees with a batch. r = epsilon / 2
+    and gate = 1 + ln(|C| / d) / r, d the lesser of delta and e^r - 1, are those of the selection. m k is least for
+    k = 1. Proof: docs/proofs/irreducibility.md#a-tree-that-queries-everything.
     """
     checks.integer("concepts", concepts, 1)
-    checks.integer("each", each, 1)
+    checks.integer("batch_rows", batch_rows, 1)
     checks.epsilon(epsilon)
     checks.delta(delta, positive_for="a selection from lists")
     checks.accuracy(alpha, beta)
     rate = epsilon / 2
-    others = log(concepts - 1) if concepts > 1 else -inf
-    often = each * log1p(-alpha)  # ln q
-    moved = expm1(often) * -expm1(-rate)  # -(1 - q) (1 - e^-r)
-    falls = -log1p(moved) if moved > -0.5 else -logaddexp(often, log(-expm1(often)) - rate)
-    gate = rate + log_over(concepts, min(delta, expm1(min(rate, 1.0))))  # e^1 - 1 is above every delta
-    return smallest(lambda m: logaddexp(others - m * falls, gate - rate * m) <= log(beta))
+    log_others = log(concepts - 1) if concepts > 1 else -inf
+    log_q = batch_rows * log1p(-alpha)
+    loss = expm1(log_q) * -expm1(-rate)  # -(1 - q) (1 - e^-r); near 0 its logarithm needs log1p, near -1 a sum
+    decay = -log1p(loss) if loss > -0.5 else -logaddexp(log_q, log(-expm1(log_q)) - rate)
+    rate_gate = rate + log_over(concepts, min(delta, expm1(min(rate, 1.0))))  # e^1 - 1 is above every delta
+    return smallest(lambda m: logaddexp(log_others - m * decay, rate_gate - rate * m) <= log(beta))
 
 
 host_functions(globals())

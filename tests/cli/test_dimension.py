@@ -69,7 +69,7 @@ def test_a_class_that_is_too_large_to_list(capsys, words, dimension, left):
     assert cli.main(["dimension", words, "--epsilon", "0.5"]) == 0
     shown = capsys.readouterr().out.replace("\n", " ")
     assert f"Littlestone dimension {dimension}, by the structure" in shown
-    assert f'dpjax ask "{words}" --theorems --epsilon 0.5 --delta 1e-06 --alpha 0.1 --beta 0.1' in shown
+    assert f"dpjax ask '{words}' --theorems --epsilon 0.5 --delta 1e-06 --alpha 0.1 --beta 0.1" in shown
 
 
 @pytest.mark.parametrize(

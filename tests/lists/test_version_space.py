@@ -64,14 +64,14 @@ def test_the_list_against_a_tree_that_queries_everything(classes):
         assert np.asarray(names)[np.asarray(filled), 0].tolist() == sorted(leaf[0] for leaf in leaves)
 
 
-@pytest.mark.parametrize("each", [1, 3, 7])
+@pytest.mark.parametrize("batch_rows", [1, 3, 7])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-6), (1.0, 1e-3), (6.0, 1e-12)])
-def test_the_number_of_batches_against_the_exact_law(each, epsilon, delta):
+def test_the_number_of_batches_against_the_exact_law(batch_rows, epsilon, delta):
     """Of two concepts, one of which errs alpha: the failure by the law of the votes is below the bound, and that is the
     least number for which the bound is at most beta."""
     alpha, beta, rate = 0.1, 0.05, epsilon / 2
-    q, gate = (1 - alpha) ** each, 1 + np.log(2 / min(delta, np.expm1(rate))) / rate
-    found = version_spaces.batches(2, each, epsilon, delta, alpha, beta)
+    q, gate = (1 - alpha) ** batch_rows, 1 + np.log(2 / min(delta, np.expm1(rate))) / rate
+    found = version_spaces.batches(2, batch_rows, epsilon, delta, alpha, beta)
 
     def bound(m):
         return (q + (1 - q) * np.exp(-rate)) ** m + np.exp(rate * (gate - m))
@@ -85,7 +85,7 @@ def test_the_number_of_batches_against_the_exact_law(each, epsilon, delta):
 
 def test_one_row_for_each_batch_is_best_and_then_it_needs_as_many_as_the_exponential_mechanism():
     for concepts, epsilon in itertools.product((3, 1000, 2**64), (0.1, 1.0, 8.0)):
-        rows = [each * version_spaces.batches(concepts, each, epsilon, 1e-3, 0.1, 0.05) for each in range(1, 12)]
+        rows = [k * version_spaces.batches(concepts, k, epsilon, 1e-3, 0.1, 0.05) for k in range(1, 12)]
         least = kln.realizable(concepts, epsilon, 0.1, 0.05)
         assert least <= rows[0] == min(rows) <= 1.05 * least
 

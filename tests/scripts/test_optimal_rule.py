@@ -6,12 +6,14 @@ import optimal_rule as script
 import pytest
 from margin_rule import MarginRule, kln_laws, margin_laws, staircase
 
+from dpjax import audit
 from dpjax.attacks.optimum import Databases, goal_of
 from dpjax.attacks.optimum.compared import learner_table
 from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
+from dpjax.evidence.learners import learner_target
 from dpjax.learners import KLN
 
 ACCURACY = Accuracy(0.3, 0.1)
@@ -46,6 +48,20 @@ def test_the_rule_is_private_for_all_databases(matrix, epsilon):
     laws = np.log(margin_laws(script.counts_of(rows_of(matrix), databases.counts), epsilon))
     members = laws[databases.members(databases.without_a_row.counts)]
     assert np.max(members.max(axis=1) - members.min(axis=1)) <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_an_exact_audit_of_the_program(epsilon):
+    """With the whole numbers that run; a program with twice the claim is refuted."""
+    learner = MarginRule(Finite.of(families.thresholds(2)))
+    report = audit.exact(learner_target(learner, "margin rule"), Privacy(epsilon))
+    assert not report.violated and 0.99 * epsilon < report.epsilon_found <= epsilon * (1 + 1e-9)
+
+    class TwiceTheClaim(MarginRule):
+        def _learn(self, key, sample, plan):
+            return super()._learn(key, sample, MarginRule.plan(self, Privacy(2 * epsilon), ACCURACY))
+
+    assert audit.exact(learner_target(TwiceTheClaim(learner.concepts), "twice"), Privacy(epsilon)).violated
 
 
 def test_too_many_concepts_are_refused():

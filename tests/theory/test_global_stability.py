@@ -101,11 +101,19 @@ def test_a_matrix_that_fits_needs_fewer_rows_than_every_class(epsilon, delta, al
     assert own < every[0] < every[1] < every[2]
 
 
+def test_from_how_many_functions_on_every_class_needs_fewer_rows():
+    """As the proof page says for dimension 1."""
+    numbers = 1.0, 1e-6, 0.1, 0.05
+    every = irreducible.rows(1, None, None, *numbers)
+    below, above = (version_spaces.batches(2**bits, 1, *numbers) for bits in (211995, 211996))
+    assert below <= every < above
+
+
 def test_batches_of_version_spaces_at_a_tiny_epsilon():
     """Against the bound in fractions, to first order in epsilon."""
-    for concepts, each, alpha in ((2**64, 3, 1e-3), (2**2000, 1, 1e-3), (1000, 1, 1e-9)):
-        found = version_spaces.batches(concepts, each, 1e-8, 0.5, alpha, 0.05)
-        moved = (1 - (1 - Fraction(alpha)) ** each) * Fraction(1e-8) / 2
+    for concepts, batch_rows, alpha in ((2**64, 3, 1e-3), (2**2000, 1, 1e-3), (1000, 1, 1e-9)):
+        found = version_spaces.batches(concepts, batch_rows, 1e-8, 0.5, alpha, 0.05)
+        moved = (1 - (1 - Fraction(alpha)) ** batch_rows) * Fraction(1e-8) / 2
         assert found == pytest.approx(float((log(concepts - 1) - log(0.05)) / moved), rel=1e-6)
 
 

@@ -106,7 +106,7 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
         if command.delta > 0:  # all spend some of it
             listed = SparseAggregate(VersionSpace(Finite.of(table)))
             goal = Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)
-            sizes["SparseAggregate(VersionSpace)"] = listed.sample_size(*goal)
+            sizes["SparseAggregate(VersionSpace)"] = _or_none(lambda: listed.sample_size(*goal))
             stable = _or_none(lambda: global_stability.rows(d, *rest))
             sizes[f"SparseAggregate(GloballyStable), improper{small}"] = stable
             irreducible = _or_none(lambda: irreducibility.rows(d, *shape, *rest))

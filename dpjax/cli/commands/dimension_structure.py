@@ -1,6 +1,8 @@
 """What `dpjax dimension` says of a class that is too large to list, by its structure."""
 
+import shlex
 import time
+from itertools import chain
 from typing import Any
 
 from dpjax.cli.arguments.privacy import DimensionCommand
@@ -50,7 +52,9 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
         out.print(f"rows that private learners need by their theorems {at}")
         for name, least in rows.items():
             out.print(f"    {name}: {least}")
-        flags = "".join(f" --{name} {getattr(command, name):g}" for name in ("epsilon", "delta", "alpha", "beta"))
-        out.print(f'learners that run on it: dpjax ask "{command.matrix}" --theorems{flags}')
+        flags = [(f"--{name}", repr(getattr(command, name))) for name in ("epsilon", "delta", "alpha", "beta")]
+        modules = ["--import", *command.imports] if command.imports else []
+        words = ["dpjax", "ask", command.matrix, "--theorems", *chain(*flags), *modules]
+        out.print(f"learners that run on it: {shlex.join(words)}")
 
     return head | {"dimensions after queries": left, "sample sizes": rows}, show
