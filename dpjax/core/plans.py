@@ -205,6 +205,15 @@ def bucket(size: int) -> int:
     return round(_RATIO**step)
 
 
+def least_in_bucket(size: int) -> int:
+    """The smallest size whose `bucket` is that of ``size``."""
+    least, most = 0, bucket(size)
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if bucket(middle) == bucket(size) else (middle, most)
+    return most
+
+
 def stack_plans(plans: Sequence[Any]) -> Any:
     """Stacks plans of one structure into one plan with a leading axis on each leaf, for ``vmap`` over budgets."""
     if not isinstance(plans, Sequence) or not plans:

@@ -14,7 +14,18 @@ from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import STATIC, Count, Positive, Probability, Spends, bucket, down, plan_type, whole
+from dpjax.core.plans import (
+    STATIC,
+    Count,
+    Positive,
+    Probability,
+    Spends,
+    bucket,
+    down,
+    least_in_bucket,
+    plan_type,
+    whole,
+)
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner
 from dpjax.learners.samples import single_column
@@ -26,12 +37,14 @@ MOST_COUNTS = 1 << 28
 
 @plan_type
 class SparseAggregatePlan:
-    """lists: the plan of the lists. epsilon, delta: of the selection. batches ``int32[]``. most: of them, static."""
+    """lists: the plan of the lists. epsilon, delta: of the selection. batches ``int32[]``, between least and most,
+    which are static."""
 
     lists: Any
     epsilon: Positive
     delta: Probability
     batches: Count
+    least: int = field(metadata=STATIC)
     most: int = field(metadata=STATIC)
 
 
@@ -76,19 +89,17 @@ class SparseAggregate(Learner):
         checks.integer("length of the lists' plan", inner.length, 1)
         _check_ends(inner.ends)
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
-        most = bucket(m) if m <= 2**24 else m
+        least, most = (least_in_bucket(m), bucket(m)) if m <= 2**24 else (m, m)
         size = f"{m} batches"
-        cells = self.lists.cells or n or 1
+        cells = self.lists.cells or -(-(n or 1) // least)
         if (entries := most * max(2 * len(inner.ends) * cells, inner.length * self.lists.words)) > MOST_COUNTS:
             with suppress(NoTheoremError):  # lists without a theorem say nothing about rows
                 rows = self.lists.rows(accuracy)
                 size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
             expected = f"a plan with at most 2^28 = {MOST_COUNTS} counts and names"
             advice = "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN"
-            if self.lists.cells is None and n is not None:
-                advice = "plan without n, and count the rows: `select`"
             raise InputError("accuracy", expected, f"{size}, {4 * entries / 2**30:.3g} GiB of counts and names", advice)
-        return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
+        return SparseAggregatePlan(inner, epsilon, delta, whole(m), least, most)
 
     def _learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:
         """One function on the domain."""
@@ -97,36 +108,42 @@ class SparseAggregate(Learner):
     def cells(self, sample: Sample, plan: SparseAggregatePlan) -> Cells:
         """The rows of each batch and part by element and label, counts ``int32[most, parts, c, 2]``.
 
-        c is ``lists.cells``; if that is None, the elements of the sample, in cells in common. InputError if the counts
-        would not fit in memory.
+        c is ``lists.cells``; if that is None, the elements are those of each batch, ``uint32[most, c, limbs]``, for the
+        c rows that the largest batch may have. InputError if the counts would not fit in memory.
         """
-        m, parts = jnp.clip(plan.batches, 1, plan.most), len(plan.lists.ends)
-        index = jnp.arange(sample.capacity, dtype=jnp.int32)
+        m, parts, capacity = jnp.clip(plan.batches, plan.least, plan.most), len(plan.lists.ends), sample.capacity
+        index = jnp.arange(capacity, dtype=jnp.int32)
         batch, place = index % m, index // m
         rows = (sample.size - batch + m - 1) // m
         with jax.enable_x64(True):  # products of two whole numbers below 2^31
             ends, number = (jnp.asarray(value).astype(jnp.int64) for value in (plan.lists.ends, place))
             beyond = number[:, None] * ends[-1] >= ends * rows[:, None].astype(jnp.int64)
             part = jnp.sum(beyond, axis=1, dtype=jnp.int32)
-        elements, element = self._elements(sample)
-        if (entries := 2 * plan.most * parts * len(elements)) > MOST_COUNTS:
-            expected = f"rows with at most 2^28 = {MOST_COUNTS} counts, of each batch for each row"
-            actual = f"{sample.capacity} rows, {plan.most} batches: {entries:.3g}"
-            raise InputError("sample", expected, actual, "give fewer batches, or count the rows: `select`")
-        label = single_column(sample, "SparseAggregate").astype(jnp.int32)
-        empty = jnp.zeros((plan.most + 1, parts, len(elements), 2), jnp.int32)  # see `Finite.pieces`
-        counts = empty.at[batch, part, element, label].add(sample.mask.astype(jnp.int32), mode="drop")
+        width = -(-capacity // plan.least) if self.lists.cells is None else self.lists.cells
+        if (entries := 2 * plan.most * parts * width) > MOST_COUNTS:
+            expected = f"rows with at most 2^28 = {MOST_COUNTS} counts"
+            advice = "give fewer batches, or count the rows: `select`"
+            raise InputError("sample", expected, f"{capacity} rows, {plan.most} batches: {entries:.3g}", advice)
+        label, mask = single_column(sample, "SparseAggregate").astype(jnp.int32), sample.mask
+        empty = jnp.zeros((plan.most + 1, parts, width, 2), jnp.int32)  # see `Finite.pieces`
+        if self.lists.cells is None:
+            elements, cell, order = _elements(sample.x, mask, batch, place, plan.most, width)
+            batch, part, label, mask = (jnp.append(each, 0)[order] for each in (batch, part, label, mask))
+        else:
+            elements = jnp.arange(width, dtype=jnp.uint32)[:, None]
+            cell = jnp.minimum(sample.x[:, 0], jnp.uint32(width - 1)).astype(jnp.int32)
+        counts = empty.at[batch, part, cell, label].add(mask.astype(jnp.int32), mode="drop")
         return Cells(elements, counts[: plan.most])
 
     def select(self, key: Array, cells: Cells, plan: SparseAggregatePlan) -> Hypothesis:
-        """The hypothesis for the rows of all batches: elements in common ``uint32[c, limbs]``, ascending, and counts
-        ``int32[most, parts, c, 2]``.
+        """The hypothesis for the rows of all batches: elements, ascending, of each batch ``uint32[most, c, limbs]``, or
+        in common ``uint32[c, limbs]``, and counts ``int32[most, parts, c, 2]``.
 
         That is all that a learner reads of a sample, so simulations of many rows may draw counts.
         """
         of_lists, of_choice = keys.streams(key, "lists", "choice")
         batch_keys = keys.per_index(of_lists, plan.most)
-        elements = jnp.broadcast_to(cells.elements, (plan.most, *cells.elements.shape))
+        elements = jnp.broadcast_to(cells.elements, (plan.most, *cells.elements.shape[-2:]))
         cells = Cells(elements, cells.counts)
         if self.lists.cells is None:  # a list must not depend on other batches, nor on their elements
             cells = jax.vmap(_compact)(cells)
@@ -140,19 +157,6 @@ class SparseAggregate(Learner):
         name = jnp.where(slot < 0, jnp.uint32(0), tallied.names[jnp.maximum(slot, 0)])
         return self.lists.hypothesis(name, jnp.minimum(slot, 0))
 
-    def _elements(self, sample: Sample) -> tuple[Array, Array]:
-        """The elements of the cells ``uint32[c, limbs]``, and the cell of each row, ``int32[n]``."""
-        limbs = sample.x.shape[1]
-        if self.lists.cells is not None:
-            within = jnp.minimum(sample.x[:, 0], jnp.uint32(self.lists.cells - 1)).astype(jnp.int32)
-            return jnp.arange(self.lists.cells, dtype=jnp.uint32)[:, None], within
-        index = jnp.arange(sample.capacity, dtype=jnp.int32)
-        *columns, order = jax.lax.sort((*sample.x.T, index), num_keys=limbs)
-        rows = jnp.stack(columns, axis=1)
-        starts = jnp.concatenate([jnp.zeros(1, bool), jnp.any(rows[1:] != rows[:-1], axis=1)])
-        cell = jnp.cumsum(starts, dtype=jnp.int32)
-        return jnp.zeros_like(rows).at[cell].set(rows), jnp.zeros_like(cell).at[order].set(cell)
-
     def _guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
         """One sparse selection."""
         _check_ends(plan.lists.ends)
@@ -165,6 +169,21 @@ class SparseAggregate(Learner):
             least = f"at least the theorem's {need}"
             raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
+
+
+def _elements(x: Array, mask: Array, batch: Array, place: Array, most: int, width: int) -> tuple[Array, Array, Array]:
+    """(The elements of each batch ``uint32[most, width, limbs]``, ascending, then zeros; the cell and the number of
+    each row, ``int32[most, width]``: n for none.)"""
+    n, limbs = x.shape
+    numbers = jnp.where(mask, jnp.arange(n, dtype=jnp.int32), n)
+    numbers = jnp.full((most + 1, width), n, jnp.int32).at[batch, place].set(numbers)[:most]
+    columns = jnp.moveaxis(jnp.pad(x, ((0, 1), (0, 0)))[numbers], 2, 0)
+    none, *columns, order = jax.lax.sort((numbers == n, *columns, numbers), dimension=1, num_keys=1 + limbs)
+    rows = jnp.stack(columns, axis=2)
+    starts = jnp.any(rows[:, 1:] != rows[:, :-1], axis=2)
+    cell = jnp.pad(jnp.cumsum(starts, axis=1, dtype=jnp.int32), ((0, 0), (1, 0)))
+    of_batch = jnp.arange(most, dtype=jnp.int32)[:, None]
+    return jnp.zeros_like(rows).at[of_batch, jnp.where(none, width, cell)].set(rows, mode="drop"), cell, order
 
 
 def _compact(cells: Cells) -> Cells:

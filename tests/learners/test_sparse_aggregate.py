@@ -80,6 +80,32 @@ def test_every_row_is_in_one_batch_and_part(n, m, capacity):
         )
 
 
+@pytest.mark.parametrize("kind", [np.uint64, object], ids=["one word", "two limbs"])
+def test_each_batch_has_its_own_elements(kind):
+    """For domains without a cell for each element: counted by the definition, in memory of the order of the rows."""
+    domain = dp.Domain(2**20 if kind is np.uint64 else 2**64)
+    generator = np.random.default_rng(5)
+    learner = SparseAggregate(MinimalSets(dp.PointSets(domain, 2)), 7)
+    plan, scale = learner.plan(BUDGET, GOAL), domain.size // 5
+    assert plan.least <= 7 <= plan.most
+    for n, capacity in ((100, 128), (0, 1), (3, 3), (64, 64)):
+        values = [int(v) * scale for v in generator.integers(0, 5, n)]
+        labels = generator.integers(0, 2, n)
+        sample = dp.database(domain, values, labels, capacity)
+        cells = jax.jit(learner.cells)(sample, plan)
+        width = -(-capacity // plan.least)
+        assert cells.counts.shape == (plan.most, 1, width, 2) and cells.elements.shape[:2] == (plan.most, width)
+        for b in range(plan.most):
+            own = [(values[i], int(labels[i])) for i in range(b, n, 7)] if b < 7 else []
+            some = sorted({v for v, _ in own})
+            listed = [
+                sum(int(w) << 32 * i for i, w in enumerate(reversed(row))) for row in np.asarray(cells.elements[b])
+            ]
+            assert listed == some + [0] * (width - len(some))
+            expected = [[own.count((v, y)) for y in (0, 1)] for v in some] + [[0, 0]] * (width - len(some))
+            assert np.asarray(cells.counts[b, 0]).tolist() == expected
+
+
 def test_a_row_changes_one_batch():
     learner = SparseAggregate(Irreducibility(CLASS), 5)
     plan, sample = learner.plan(BUDGET, GOAL), rows_of(60, 64)
@@ -302,9 +328,11 @@ def test_cells_and_names_of_a_class_that_is_too_large():
 def test_a_plan_for_rows_that_would_not_fit_is_refused():
     learner = SparseAggregate(MinimalSets(dp.PointSets(dp.Domain(2**64), 12)))
     n = learner.sample_size(BUDGET, GOAL)
-    with pytest.raises(InputError, match="plan without n, and count the rows"):
-        learner.plan(BUDGET, GOAL, n)
-    assert learner.plan(BUDGET, GOAL).most >= learner.lists.batches(BUDGET, GOAL)
+    assert n > 10**7 and learner.plan(BUDGET, GOAL, n).most >= learner.lists.batches(BUDGET, GOAL)
+    little = dp.Privacy(0.05, 1e-6)
+    with pytest.raises(InputError, match="counts and names"):
+        learner.plan(little, GOAL, learner.sample_size(little, GOAL))
+    assert learner.plan(little, GOAL).most >= learner.lists.batches(little, GOAL)
 
 
 def test_a_batch_sees_neither_other_batches_nor_their_elements():
