@@ -60,10 +60,10 @@ CLASSES: dict[str, Any] = {
 }
 HEAD = """# Generic learners from the Littlestone dimension
 
-Learners for every class of finite Littlestone dimension, at the sizes that their theorems ask for. Those that rest on
-stability succeed with room to spare, since their lists are far more stable than is proved. Where the structure of a
-class is known the sizes are several times smaller; for a class that fits in a computer the exponential mechanism needs
-the fewest rows, and lists of version spaces need as many.
+Private learners from lists of functions, at the sizes that their theorems ask for in terms of the Littlestone
+dimension. Those that rest on stability succeed with room to spare, since their lists are far more stable than is
+proved. Where the structure of a class is known the sizes are several times smaller; for a class that is given as a
+matrix the exponential mechanism needs fewer rows than any of them, and lists of version spaces need as many.
 
 Written by `python scripts/generic_learners.py --trials {trials}`. epsilon = {epsilon:g}, delta = {delta:g}, alpha =
 {alpha:g}, beta = {beta:g}, realizable. All make a list of functions from each of many batches of rows and
@@ -75,7 +75,7 @@ select one that is on many lists (`SparseAggregate`); they are private whatever 
 Littlestone dimension d, `Irreducibility` (after Ghazi, Golowich, Kumar and Manurangsi 2021) for a polynomial one: times
 ln of the number of concepts, here {concepts} over {elements} elements, or, for every class, infinite ones included, of
 order d^5 / (epsilon alpha) up to logarithms. The exponential mechanism over the class (`KLN`) asks for the logarithm of
-its size alone, and needs the fewest rows for every class that fits in a computer's memory.
+its size alone: fewer rows than any of these for every matrix that fits in a computer's memory.
 
 """
 RUN = """
@@ -101,8 +101,9 @@ EVERY = """
 
 Of a class that is given as a matrix `VersionSpace` needs as many rows as the exponential mechanism: {few} for 2^64
 functions, and {more} for every further factor of 2. That is fewer than are enough for every class of Littlestone
-dimension d, for any matrix that fits in a computer. So for each matrix there is a private learner, a proper one, whose
-number of rows is at most one that is polynomial in d. On large domains structure helps: sets of d elements have
+dimension d, for any matrix that fits in a computer. So for each matrix there is a private learner, proper unless it
+gives no answer, whose number of rows is at most one that is polynomial in d. On large domains structure helps: sets of
+d elements have
 `MinimalSets`, above. A class of VC dimension 1 is a tree (Ben-David 2015), its height at most 2^(d + 1) - 2
 ([proof](../proofs/irreducibility.md#trees-of-dimension-d)), and `ImproperVC1` needs a number of rows that depends on
 the height alone: with the exponential median it grows with d, with majority hardly. The last two columns are those of
@@ -128,7 +129,7 @@ exponential mechanism over all those functions, which does not run: its n is the
 """
 FEWER = """
 How many trials of {trials} fail with fewer batches and fewer rows in each, for sets of d elements, where the theorem
-has {batches} batches. A failure is an abstention where a selection has too few votes.
+has {batches}. A failure is an abstention where a selection has too few votes.
 
 """
 GROWTH = """
@@ -318,8 +319,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         page += table(LABEL_HEADS, label_rows(BUDGET, ACCURACY, given.trials, cells))
     heads = ("L", "d", "n", "batches", "rows of a batch", "failures", "interval", "mean error", "n of KLN")
     page += LABELS + table(heads, [labels_row(*one, given.trials, given.seed) for one in OF_LABELS])
-    theorem = known["1 of 2^64 elements"][0].batches(BUDGET, ACCURACY)
-    page += FEWER.format(trials=given.trials, batches=theorem)
+    *more, last = (str(known[f"{d} of 2^64 elements"][0].batches(BUDGET, ACCURACY)) for d in (1, 2, 3))
+    page += FEWER.format(trials=given.trials, batches=f"{', '.join(more)} and {last} batches")
     parts = (f"rows / {part}" for part in PARTS)
     page += table(("class", "batches", *parts), list(fewer(given.trials, given.seed)))
     many = 10 * given.trials

@@ -37,9 +37,10 @@ class MinimalSets(Lists):
     """For each of d + 1 levels of error, the sets of the fewest elements whose indicator errs at most so often, among
     the d elements with the most positive rows less negative ones.
 
-    For labels without noise these are the optimal predictions of the irreducible classes of `Irreducibility`, found
-    without a table: after the at most d positive elements are queried, the functions at a leaf that has said yes to a
-    are 1 on d - a elements of nearly all the domain, and that dimension no further query reduces.
+    For labels without noise and a large domain these are the optimal predictions of the irreducible classes of
+    `Irreducibility`, found without a table: after the at most d positive elements are queried, the functions at a leaf
+    that has said yes to a are 1 on d - a elements of nearly all the domain, and that dimension no further query
+    reduces.
 
     Args:
       concepts: point sets of d <= 12 elements with labels of one bit, over up to 2^64 elements. Improper: a function on
