@@ -38,8 +38,8 @@ class VersionSpace(Lists):
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows the target is on every list, and others are on few: `theory.version_spaces.batches`.
       With one row for each batch these are as many as `KLN` needs, or those of the selection's gate, if delta is tiny
-      or alpha large; for every matrix that can be stored fewer than `theory.irreducibility.rows` of its Littlestone dimension. Proof:
-      docs/proofs/irreducibility.md#a-tree-that-queries-everything.
+      or alpha large; for every matrix that can be stored fewer than `theory.irreducibility.rows` of its Littlestone
+      dimension. Proof: docs/proofs/irreducibility.md#a-tree-that-queries-everything.
     Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.8 and Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi
       2021.
     """
