@@ -1,9 +1,11 @@
 """Writes atlas.md: how many rows the best private learner of every tiny class needs, beside its dimensions.
 
 Run: python scripts/atlas.py compute --store FOLDER [--points 3] [--epsilons 2 1 0.5] [--seconds 1800]
+     [--delta 0.01]
      python scripts/atlas.py collect --store FOLDER, then python scripts/atlas.py page [--out FOLDER]
 
-`compute` continues where an earlier run with the same folder ended. `collect` verifies all proofs that end a bracket,
+`compute` continues where an earlier run with the same folder ended, or from the packaged collection if that is copied to
+FOLDER/programs.jsonl. `collect` verifies all proofs that end a bracket,
 and writes the programs that they are of into the package; the page, its figure and its data are made of these.
 """
 
@@ -13,6 +15,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,7 @@ from pages import figure_path, table, write_page
 import dpjax.advice as package
 from dpjax.advice.atlas import GAP, ROUNDS, formulas
 from dpjax.advice.candidates import candidates
-from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged
+from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged, read_programs
 from dpjax.advice.derived import derived
 from dpjax.attacks.optimum import goal_of, optimum
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
@@ -140,33 +143,35 @@ hypothesis ([what it does and proves](../proofs/best-learner.md)).
 """
 
 
-def needed(matrix: Matrix, epsilon: float, store: Collection, start: int, seconds: float, gap: float = GAP) -> Needed:
+def needed(
+    matrix: Matrix, privacy: Privacy, store: Collection, start: int, seconds: float, gap: float = GAP
+) -> Needed:
     """The bracket of a class, from stored programs and new ones; undecided ones are solved to a smaller gap."""
     code, goal, programs = code_of(matrix), goal_of(matrix, ALPHA), list(store.programs())
-    below, enough = derived(
-        matrix, epsilon, ALPHA, GOOD, [one for one in programs if one.epsilon is None or one.proved]
-    )
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    proved = [one for one in programs if one.epsilon is None or one.proved]
+    below, enough = derived(matrix, epsilon, ALPHA, GOOD, proved, delta)
     low, high = below.n + 1 if below else 1, enough.n if enough else None
     known = {one.key: one for one in programs}
 
     def solve(n: int) -> Tried | None:
-        key = code, n, epsilon, ALPHA, GOOD
+        key = code, n, epsilon, ALPHA, GOOD, delta
         old = known.get(key)
         if old is None or (old.lower < GOOD <= old.upper and old.upper - old.lower > gap):
             near = sorted(
                 (one for one in known.values() if one.concepts == code and one.distributions),
-                key=lambda one: (abs(one.n - n), one.epsilon != epsilon),
+                key=lambda one: (abs(one.n - n), (one.epsilon, one.delta) != (epsilon, delta)),
             )
             how: dict[str, Any] = {"distributions": near[0].distributions if near else ()}
             how |= {"level": GOOD if near else None, "grid": GRID, "rounds": ROUNDS, "tolerance": gap}
             try:
-                found = optimum(goal, n, Privacy(epsilon), method="first-order", seconds=seconds, **how)
+                found = optimum(goal, n, privacy, method="first-order", seconds=seconds, **how)
             except InputError as error:
                 print(error, flush=True)
                 return None
             known[key] = one = store.add(code, GOOD, found)
             bounds = f"[{one.lower:.4f}, {one.upper:.4f}] in {one.seconds:.0f} s"
-            print(f"{code}, epsilon {epsilon:g}: n = {one.n}: {bounds}", flush=True)
+            print(f"{code}, epsilon {epsilon:g}, delta {delta:g}: n = {one.n}: {bounds}", flush=True)
         return known[key].tried()
 
     start = max(low, start if high is None else min(start, high))
@@ -179,18 +184,20 @@ def without_privacy(matrix: Matrix, store: Collection) -> None:
     known = {one.key: one for one in store.programs()}
 
     def solve(n: int) -> Tried:
-        key = code, n, None, ALPHA, GOOD
+        key = code, n, None, ALPHA, GOOD, 0.0
         if key not in known:
             begin, found = time.perf_counter(), best_without_privacy(goal, n)
             bounds = math.ceil(found.upper * 1e6) / 1e6, math.floor(found.lower * 1e6) / 1e6
-            known[key] = Program(*key, *bounds, seconds=round(time.perf_counter() - begin, 1))
+            known[key] = Program(*key[:-1], *bounds, seconds=round(time.perf_counter() - begin, 1))
             store.append(known[key])
         return known[key].tried()
 
     print(f"{code} without privacy: n* is {rows_needed(solve, GOOD, start=4)}", flush=True)
 
 
-def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: float, gap: float = GAP) -> None:
+def compute(
+    store: Collection, points: int, epsilons: Sequence[float], seconds: float, gap: float = GAP, delta: float = 0.0
+) -> None:
     """All classes, the larger epsilons first; an epsilon of 0 stands for no privacy.
 
     On 4 points one table serves all classes, and reductions to fewer points have the lower bounds.
@@ -203,29 +210,30 @@ def compute(store: Collection, points: int, epsilons: Sequence[float], seconds: 
             if epsilon == 0:
                 without_privacy(matrix, store)
                 continue
-            found = needed(matrix, epsilon, store, start.get(matrix, 4), seconds, gap)
+            found = needed(matrix, Privacy(epsilon, delta), store, start.get(matrix, 4), seconds, gap)
             start[matrix] = max(1, round(1.9 * (found.high or found.low)) - 1)
-            print(f"{code_of(matrix)}, epsilon {epsilon:g}: n* is {found}", flush=True)
+            print(f"{code_of(matrix)}, epsilon {epsilon:g}, delta {delta:g}: n* is {found}", flush=True)
 
 
 def collect(store: Collection, path: Path, again: bool = False) -> None:
-    """Verifies the proofs of all brackets and writes their programs, without distributions, to a file.
+    """Verifies the proofs of all brackets and adds their programs, without distributions, to those of a file.
 
-    What the file has already was verified when it was written: it is verified ``again`` if this is asked for.
+    What the file has already was verified when it was written, and is kept where nothing is closer: with ``again`` it
+    is ignored.
     """
-    old = set(path.read_text().splitlines(keepends=True)) if path.exists() and not again else set()
+    old = list(read_programs(path.read_text())) if path.exists() and not again else []
     groups: dict[Any, list[Program]] = {}
-    for one in store.programs():
-        groups.setdefault((one.concepts, one.epsilon), []).append(one)
+    for one in [*old, *store.programs()]:
+        groups.setdefault((one.concepts, one.epsilon, one.delta), []).append(one)
     lines = []
-    for key in sorted(groups, key=lambda key: (len(key[0]), key[0], key[1] or 0.0)):
+    for key in sorted(groups, key=lambda key: (len(key[0]), key[0], key[1] or 0.0, key[2])):
         for one in bracket(groups[key]):
             if one is None:
                 continue
-            short = Program(*one.key, one.upper, one.lower, one.certificate, one.table, [], one.seconds).line()
+            short = replace(one, distributions=[])
             if short not in old and not store.verify(one):
                 raise InputError("store", "proofs of what is stored", str(one.key), "remove its line and compute again")
-            lines.append(short)
+            lines.append(short.line())
             print("known" if short in old else "verified", *one.key, flush=True)
     path.write_text("".join(lines))
 
@@ -357,6 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--store", type=Path, help="folder of solved programs and their proofs")
     parser.add_argument("--points", type=int, default=POINTS)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.0, *EPSILONS], help="0 stands for no privacy")
+    parser.add_argument("--delta", type=float, default=0.0)
     parser.add_argument("--seconds", type=float, default=1800.0, help="of one program")
     parser.add_argument("--gap", type=float, default=GAP, help="of the bounds of a program that decides nothing")
     parser.add_argument("--again", action="store_true", help="verify what is in the package, too")
@@ -368,7 +377,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.store is None:
         parser.error("give --store FOLDER")
     elif given.what == "compute":
-        compute(Collection(given.store), given.points, given.epsilons, given.seconds, given.gap)
+        compute(Collection(given.store), given.points, given.epsilons, given.seconds, given.gap, given.delta)
     else:
         collect(Collection(given.store), PACKAGED, given.again)
 
