@@ -1,42 +1,39 @@
 """Writes atlas.md: how many rows the best private learner of every tiny class needs, beside its dimensions.
 
-Run: python scripts/atlas.py compute --store FOLDER [--points 3] [--epsilons 2 1 0.5] [--seconds 1800]
-     [--delta 0.01]
+Run: python scripts/atlas.py compute --store FOLDER [--points 3] [--classes "00 01 10"] [--delta 0.01]
      python scripts/atlas.py collect --store FOLDER, then python scripts/atlas.py page [--out FOLDER]
 
-`compute` continues where an earlier run with the same folder ended, or from the packaged collection if that is copied to
-FOLDER/programs.jsonl. `collect` verifies all proofs that end a bracket,
-and writes the programs that they are of into the package; the page, its figure and its data are made of these.
+`compute` continues where an earlier run with the same folder ended; it uses what the package knows if that is copied
+to FOLDER/programs.jsonl before. `collect` verifies all proofs that end a bracket, and adds the programs that they are
+of to the package; the page, its figure and its data are made of these.
 """
 
 import argparse
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from atlas_data import ALPHA, DIMENSIONS, ends, record, shown, write_parquet
+from atlas_data import ALPHA, DELTA, DIMENSIONS, ends, record, shown, write_parquet
 from atlas_figure import write_figure
 from atlas_four import exponential_mechanism
 from atlas_hand import by_hand
+from atlas_larger import larger_records, sizes
 from atlas_laws import DRAWS, PARAMETERS, correlations, informative, refuted, survivors
 from atlas_speed import EVERYWHERE, RELAXED, SIZES, WITHIN, measured
 from pages import figure_path, table, write_page
 
 import dpjax.advice as package
 from dpjax.advice.atlas import GAP, ROUNDS, formulas
-from dpjax.advice.candidates import candidates
 from dpjax.advice.collection import GRID, Collection, Program, bracket, packaged, read_programs
 from dpjax.advice.derived import derived
 from dpjax.attacks.optimum import goal_of, optimum
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
 from dpjax.attacks.optimum.tiny import Matrix, code_of, matrix_of_code, tiny_classes
 from dpjax.attacks.optimum.without_privacy import best_without_privacy
-from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 
@@ -53,7 +50,7 @@ private learner succeeds, between a certificate for all learners and a learner t
 Written by `python scripts/atlas.py page` from the collection that comes with dpjax; `dpjax atlas CLASS` prints a row
 of it with witnesses and digests of proofs. A learner succeeds if the error of its hypothesis, any function on the
 points, is at most alpha = {alpha:g} with probability {good:g}, for every target of the class and every distribution.
-Privacy is pure (delta = 0), neighbors differ by one replaced row. n* is the least number of rows of such a learner.
+Privacy is pure (delta = 0) where no delta is named, neighbors differ by one replaced row. n* is the least number of rows of such a learner.
 
 ## The table
 
@@ -74,6 +71,14 @@ bracket. All {proofs} proofs of the collection were read back and verified when 
 that dpjax's learners plan are below a certificate. Exact entries of the [page on success](optimum.md) with delta = 0
 that differ: {differ} of {same}.
 
+## With a delta
+
+n* with delta = {delta:g}, a tenth of the failure probability, beside that with delta = 0. Certificates are
+[of approximate privacy](../proofs/best-learner.md#approximate-privacy), and tables are compared exactly, as before. A
+bracket is wider where few programs were solved: a learner with delta = 0 serves, and a certificate for delta = {delta:g}
+is one for delta = 0.
+
+{approximate}
 ## All classes on 4 points
 
 There are {four} classes of at least two concepts on 4 points, up to the same symmetries. Each has a bracket, by
@@ -88,6 +93,14 @@ The bracket of one class, with what proves it, is printed by `dpjax atlas "0000 
 points, given by its concepts, in any order and with any names of points and labels. All of them are in the
 [data](#the-data).
 
+## Classes on 5 to 8 points
+
+Families, and random classes: functions drawn without replacement, of the first seed with the dimensions that are named,
+by `scripts/atlas_larger.py`. Lower ends are certificates of classes on at most 4 points that reduce to the class, upper
+ends are the rows that a learner of dpjax plans by its theorem, or a table of a class on 4 points. No program on 5 points
+was solved: the closest databases alone ("within 0" below) prove less than a restriction to 3 points does.
+
+{larger}
 ## What can be read off
 
 ![n* at epsilon = 1 against parameters of classes](figures/atlas.svg)
@@ -117,13 +130,13 @@ would not be listed.
 
 ## The data
 
-[`atlas.parquet`](data/atlas.parquet) has a line for each class and epsilon: dimensions, the ends of the bracket, the
+[`atlas.parquet`](data/atlas.parquet) has a line for each class, epsilon and delta: dimensions, the ends of the bracket, the
 step that leads to each end, and the digests of its certificate and its table; `pandas.read_parquet` or
 `pyarrow.parquet.read_table` reads it, and `low == high` selects what is known. License: Apache-2.0, as dpjax. Made by
 `python scripts/atlas.py page` from `dpjax/advice/atlas.jsonl`, which `collect` makes of a folder of proofs. Population:
-every class on at most 4 points up to symmetry, {all} in all, so that no class was selected. Goal: error at most
-{alpha:g} with probability 0.9, improper, one concept, delta = 0, replace-one. Not in it: larger classes, other goals,
-approximate privacy. Lower ends rest on whole numbers; the success of tables rests on floating point, with a margin of
+every class on at most 4 points up to symmetry, {all} in all, so that no class was selected, and those on more points. Goal: error at most
+{alpha:g} with probability 0.9, improper, one concept, delta = 0 and {delta:g}, replace-one. Not in it: other goals, and
+larger classes but those of the table above, which were selected. Lower ends rest on whole numbers; the success of tables rests on floating point, with a margin of
 1e-12. A few proofs at epsilon = 0.5 are from smaller programs: learners that look at
 [counts that cancel](../proofs/best-learner.md#counts-that-cancel) alone (`scripts/atlas_signed.py`), and certificates
 from databases close to realizable ones (`scripts/atlas_relaxed.py`); all are verified as the others.
@@ -143,9 +156,7 @@ hypothesis ([what it does and proves](../proofs/best-learner.md)).
 """
 
 
-def needed(
-    matrix: Matrix, privacy: Privacy, store: Collection, start: int, seconds: float, gap: float = GAP
-) -> Needed:
+def needed(matrix: Matrix, privacy: Privacy, store: Collection, start: int, seconds: float, gap: float = GAP) -> Needed:
     """The bracket of a class, from stored programs and new ones; undecided ones are solved to a smaller gap."""
     code, goal, programs = code_of(matrix), goal_of(matrix, ALPHA), list(store.programs())
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
@@ -196,17 +207,24 @@ def without_privacy(matrix: Matrix, store: Collection) -> None:
 
 
 def compute(
-    store: Collection, points: int, epsilons: Sequence[float], seconds: float, gap: float = GAP, delta: float = 0.0
+    store: Collection,
+    points: int,
+    epsilons: Sequence[float],
+    seconds: float,
+    gap: float = GAP,
+    delta: float = 0.0,
+    classes: Sequence[str] = (),
 ) -> None:
-    """All classes, the larger epsilons first; an epsilon of 0 stands for no privacy.
+    """All classes, or those given; the larger epsilons first; an epsilon of 0 stands for no privacy.
 
     On 4 points one table serves all classes, and reductions to fewer points have the lower bounds.
     """
+    matrices = [matrix_of_code(code) for code in classes] or tiny_classes(min(points, POINTS))
     start = dict[Matrix, int]()
     for epsilon in epsilons:
         if points > POINTS and epsilon in FOUR:
             print(f"all functions on 4 points: {exponential_mechanism(store, FOUR[epsilon], epsilon, ALPHA, GOOD)}")
-        for matrix in tiny_classes(min(points, POINTS)):
+        for matrix in matrices:
             if epsilon == 0:
                 without_privacy(matrix, store)
                 continue
@@ -243,6 +261,7 @@ def page(path: Path, speed: Sequence[Sequence[Any]]) -> None:
     programs = packaged()
     records = [record(matrix, programs) for matrix in tiny_classes(POINTS + 1)]
     small, four = ([one for one in records if (one["points"] > POINTS) == large] for large in (False, True))
+    larger = larger_records(programs, EPSILONS)
     rows = [
         [
             *(one["points"], one["class"], *(shown(one, epsilon) for epsilon in (None, *sorted(EPSILONS)))),
@@ -262,6 +281,9 @@ def page(path: Path, speed: Sequence[Sequence[Any]]) -> None:
         all=len(records),
         alpha=ALPHA,
         widths=_widths(four),
+        approximate=_approximate(small),
+        delta=DELTA,
+        larger=_larger(larger),
         brackets=_brackets(four),
         remarks=refuted(records, (1.0, 2.0)),
         draws=DRAWS + 3,
@@ -272,7 +294,7 @@ def page(path: Path, speed: Sequence[Sequence[Any]]) -> None:
     )
     write_page(path / "atlas.md", text)
     write_figure(records, 1.0, figure_path(path, "atlas").with_suffix(".svg"))
-    write_parquet(records, path / "data" / "atlas.parquet")
+    write_parquet([*records, *larger], path / "data" / "atlas.parquet")
 
 
 def _widths(records: Sequence[dict[str, Any]]) -> str:
@@ -296,6 +318,24 @@ def _brackets(records: Sequence[dict[str, Any]], epsilon: float = 1.0) -> str:
     return table(("n*", "classes", "concepts", *SHORT, "the first of them"), rows)
 
 
+def _approximate(records: Sequence[dict[str, Any]]) -> str:
+    """n* with delta beside that of pure privacy."""
+    some = sorted(EPSILONS)
+    heads = [f"epsilon {epsilon:g}, delta {delta:g}" for epsilon in some for delta in (0.0, DELTA)]
+    rows = [[one["class"], *(shown(one, e, delta) for e in some for delta in (0.0, DELTA))] for one in records]
+    return table(("class", *heads), rows)
+
+
+def _larger(records: Sequence[dict[str, Any]]) -> str:
+    some = sorted(EPSILONS)
+    dimensions = [[round(2 ** one["log2 size"]), *(one[name] for name in SHORT)] for one in records]
+    rows = [
+        [one["family"], *numbers, *(shown(one, e) for e in some)]
+        for one, numbers in zip(records, dimensions, strict=True)
+    ]
+    return table(("class", "concepts", *SHORT, *(f"epsilon {epsilon:g}" for epsilon in some)), rows)
+
+
 def _range(values: Iterable[float]) -> str:
     """ "2", or "2 to 4"."""
     least, *_, most = sorted(2 * [round(value) for value in values])
@@ -313,19 +353,16 @@ def _counts(records: Sequence[dict[str, Any]], programs: Sequence[Program]) -> d
         for bound in formulas(matrix_of_code(one["class"].partition(" (")[0]), Privacy(epsilon), Accuracy(ALPHA, 0.1))
     ]
     near = sum(0 < width <= 2 for width in widths)
-    planned = [(n, ends(one, epsilon)[0]) for one in records for epsilon in EPSILONS for n in sizes(one, epsilon)]
+    planned = [
+        (n, ends(one, epsilon)[0])
+        for one in records
+        for epsilon in EPSILONS
+        for n, _ in sizes(matrix_of_code(one["class"].partition(" (")[0]), Privacy(epsilon))
+    ]
     counts = {"entries": len(every), "exact": widths.count(0), "near": near, "compared": len(compared)}
     counts |= {"left": len(every) - widths.count(0) - near, "above": sum(n > high for n, high in compared)}
     counts |= {"planned": len(planned), "below": sum(n < low for n, low in planned)}
     return counts | {"proofs": sum(bool(one.certificate) + bool(one.table) for one in programs)}
-
-
-def sizes(record: dict[str, Any], epsilon: float) -> Iterator[int]:
-    """The rows that the learners of dpjax plan for a class, delta = 0."""
-    concepts = Finite.of(matrix_of_code(record["class"].partition(" (")[0]))
-    for learner in [one.learner for one in candidates(concepts, 1) if one.learner is not None]:
-        with suppress(InputError):  # it spends delta, or has no theorem here
-            yield learner.sample_size(Privacy(epsilon), Accuracy(ALPHA, round(1 - GOOD, 12)))
 
 
 def _compared(rows: Sequence[Sequence[Any]], other: Path) -> dict[str, int]:
@@ -364,6 +401,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("what", choices=("compute", "collect", "page"))
     parser.add_argument("--store", type=Path, help="folder of solved programs and their proofs")
     parser.add_argument("--points", type=int, default=POINTS)
+    parser.add_argument("--classes", nargs="+", default=[], help='in place of all, such as "00 01 10"')
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.0, *EPSILONS], help="0 stands for no privacy")
     parser.add_argument("--delta", type=float, default=0.0)
     parser.add_argument("--seconds", type=float, default=1800.0, help="of one program")
@@ -377,7 +415,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.store is None:
         parser.error("give --store FOLDER")
     elif given.what == "compute":
-        compute(Collection(given.store), given.points, given.epsilons, given.seconds, given.gap, given.delta)
+        compute(
+            Collection(given.store), given.points, given.epsilons, given.seconds, given.gap, given.delta, given.classes
+        )
     else:
         collect(Collection(given.store), PACKAGED, given.again)
 

@@ -97,7 +97,9 @@ def rows_of_class(
     goal, until = goal_of(matrix, alpha), time.monotonic() + seconds
     for epsilon in epsilons:
         if epsilon is not None:
-            databases_of(goal, 1, Privacy(epsilon, delta), Neighboring.REPLACE_ONE, "first-order")  # refuses wrong numbers
+            databases_of(
+                goal, 1, Privacy(epsilon, delta), Neighboring.REPLACE_ONE, "first-order"
+            )  # refuses wrong numbers
     known = {one.key[2:] for one in programs}
     found = []
     for left, epsilon in zip(range(len(epsilons), 0, -1), epsilons, strict=True):

@@ -38,7 +38,7 @@ def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
         below, enough = bracket(one for one in kept if one.epsilon == epsilon)
         assert (below.n, enough.n) == (low, high)
     wrong = next(one for one in first if one.certificate)
-    store.append(script.Program(*wrong.key[:1], wrong.n + 1, *wrong.key[2:], 0.5, 0.4, wrong.certificate))
+    store.append(dataclasses.replace(wrong, n=wrong.n + 1, upper=0.5, lower=0.4))
     with pytest.raises(InputError, match="proof"):  # a certificate of another number of rows
         script.collect(store, tmp_path / "atlas.jsonl")
 

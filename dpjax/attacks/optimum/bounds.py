@@ -10,6 +10,7 @@ from dpjax.attacks.optimum.stencil import Stencil
 
 _HALVINGS = 12
 
+
 def collected(stencil: Stencil, flows: np.ndarray) -> np.ndarray:
     """``float64[h, databases]``: the sum of each database's entries over its families."""
     flat, total = np.append(flows.ravel(), 0.0), np.zeros(stencil.collect.shape[1:])

@@ -45,8 +45,9 @@ class FamilyCertificate:
       goal: what a learner has to achieve. rows, epsilon, delta: of the learner, under REPLACE_ONE.
       cases: of the goal. weights: of the cases, whole numbers >= 0, not all 0.
       flows: ``int32[kinds, h, families]``, with delta > 0 ``int32[kinds, kinds, h, families]``, in units of 2^-bits, of
-        the families that `Stencil` keeps, one of each orbit under the symmetries of the goal. The other families have the numbers of the one that they are mapped to, so
-        that each family has some numbers that are checked: the bound does not depend on the symmetries.
+        the families that `Stencil` keeps, one of each orbit under the symmetries of the goal. The other families have
+        the numbers of the one that they are mapped to, so that each family has some numbers that are checked: the bound
+        does not depend on the symmetries.
       bits: in [28, 52].
     """
 
@@ -98,8 +99,8 @@ class FamilyCertificate:
     def bound(self) -> Fraction:
         """The bound, at most 1. InputError for numbers that prove nothing.
 
-        It is about learners of ``goal``, with ``rows``, ``epsilon`` and ``delta``: whoever was told of others has to compare these
-        fields. All other fields are checked here.
+        It is about learners of ``goal``, with ``rows``, ``epsilon`` and ``delta``: whoever was told of others has to
+        compare these fields. All other fields are checked here.
         """
         budget(self.neighboring, self.rows, self.epsilon, self.delta)
         checks.integer("bits", self.bits, _SMALLEST, _LARGEST)
@@ -110,7 +111,7 @@ class FamilyCertificate:
         if flows.shape != shape or flows.dtype != np.int32:
             raise invalid(f"int32{list(shape)} flows", f"{flows.dtype}{list(flows.shape)}")
         if self.delta and not 0 <= flows.min() <= flows.max() <= _largest(self.bits, kinds, self.epsilon):
-            raise invalid(f"flows of at least 0, and of at most 2^9 / (kinds^2 e^epsilon)", "others")
+            raise invalid("flows of at least 0 and at most 2^9 / (kinds^2 e^epsilon)", "others")
         if not self.delta and np.any(np.maximum(flows, 0).sum(axis=0, dtype=np.int64) > _most(flows, self.epsilon)):
             raise invalid("flows that a private learner cannot profit from", "larger positive ones in a family")
         value = np.zeros((databases.size, self.goal.sizes[0]), np.int64)
@@ -133,7 +134,7 @@ class FamilyCertificate:
         return min(Fraction((int((most >> 26).sum()) << 26) + int(low.sum()), 1 << _UNIT) + slack, Fraction(1))
 
     def of_all_families(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Chunks of (members ``int64[r, kinds]``, numbers of databases, and their flows ``int64[..., kinds, h, r]``)."""
+        """Chunks of (members ``int64[r, kinds]``, numbers of databases, their flows ``int64[..., kinds, h, r]``)."""
         stencil, flows = self.stencil, np.asarray(self.flows, np.int64)
         orbits, smaller = stencil.of_families, stencil.databases.without_a_row.counts
         cells = np.array([symmetry.cells for symmetry in stencil.group])

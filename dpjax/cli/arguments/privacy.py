@@ -191,8 +191,8 @@ class AtlasCommand(Command):
     For a class on at most 4 points prints its dimensions with witnesses; the least number of rows n* with which some
     learner, without privacy and with each epsilon and delta, has error at most alpha with probability 1 - beta for
     every target and distribution, or a bracket of it; what proves each end of the bracket; and lower bounds by name.
-    For the default alpha and beta, epsilon .5, 1 and 2, and delta 0 and .01 it is looked up in the collection that comes
-    with dpjax, or derived from other classes of it; others are computed for --seconds.
+    For the default alpha and beta, epsilon .5, 1 and 2, and delta 0 it is looked up in the collection that comes with
+    dpjax, which has delta .01 too, or derived from other classes of it; others are computed for --seconds.
 
     Example: dpjax atlas "thresholds(2)"
     Example: dpjax atlas "points(3)" --epsilon 1 --seconds 120

@@ -87,7 +87,8 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
         value = one["lower"] if one["lower"] == one["upper"] else f"{one['lower']} to {one['upper']}"
         out.print(f"{one['name']:37} {value:8} {one['witness']}")
     level = 1 - command.beta
-    out.print(f"rows n* of the best learner for error {command.alpha:g} with probability {level:g}, delta = {command.delta:g}:")
+    goal = f"error {command.alpha:g} with probability {level:g}, delta = {command.delta:g}"
+    out.print(f"rows n* of the best learner for {goal}:")
     table = Table("epsilon", "n*", "no learner", "learner found", "by formulas", "from")
     for row in answer["rows"]:
         below, enough = row["no_learner"], row["learner"]
