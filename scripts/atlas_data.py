@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pages import table
 
 from dpjax.advice.atlas import MOST_POINTS
 from dpjax.advice.collection import Program
@@ -64,6 +65,14 @@ def shown(one: dict[str, Any], epsilon: float | None, delta: float = 0.0) -> str
     return f"at least {low}" if high is None else str(low) if low == high else f"{low} to {high}"
 
 
+def approximate_table(records: Iterable[dict[str, Any]], epsilons: Iterable[float]) -> str:
+    """n* with delta beside that of pure privacy."""
+    some = sorted(epsilons)
+    heads = [f"epsilon {epsilon:g}, delta {delta:g}" for epsilon in some for delta in (0.0, DELTA)]
+    rows = [[one["class"], *(shown(one, e, delta) for e in some for delta in (0.0, DELTA))] for one in records]
+    return table(("class", *heads), rows)
+
+
 def write_parquet(records: list[dict[str, Any]], path: Path) -> None:
     """One line for each class, epsilon and delta; null is no privacy, or no bound."""
     rows = []
@@ -81,6 +90,6 @@ def write_parquet(records: list[dict[str, Any]], path: Path) -> None:
                 row["certificate"] = below and below.program.certificate
                 rows.append(head | row)
     about = {"description": ABOUT, "license": LICENSE}
-    table = pa.Table.from_pylist(rows)
+    data = pa.Table.from_pylist(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table.replace_schema_metadata(about), path, compression="zstd")
+    pq.write_table(data.replace_schema_metadata(about), path, compression="zstd")

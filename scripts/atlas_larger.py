@@ -5,7 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from atlas_data import ALPHA, BETA, record
+from atlas_data import ALPHA, BETA, record, shown
+from pages import table
 
 from dpjax.advice.candidates import candidates
 from dpjax.advice.collection import Program
@@ -67,3 +68,14 @@ def larger_records(programs: Sequence[Program], epsilons: Iterable[float]) -> li
         plans = {epsilon: min(sizes(matrix, Privacy(epsilon)), default=None) for epsilon in epsilons}
         found.append(record(matrix, programs) | {"family": name, "planned": plans})
     return found
+
+
+def larger_table(records: Sequence[dict[str, Any]], short: Sequence[str]) -> str:
+    """Of the page, with the dimensions that are named."""
+    some = sorted(records[0]["planned"])
+    dimensions = [[round(2 ** one["log2 size"]), *(one[name] for name in short)] for one in records]
+    rows = [
+        [one["family"], *numbers, *(shown(one, e) for e in some)]
+        for one, numbers in zip(records, dimensions, strict=True)
+    ]
+    return table(("class", "concepts", *short, *(f"epsilon {epsilon:g}" for epsilon in some)), rows)
