@@ -38,6 +38,8 @@ from dpjax.core.types import Neighboring, Privacy
 GRID = 4
 """Programs begin with the distributions on multiples of 1/4."""
 _POSITIVE = 1e-6  # of the weights
+_SIMPLICES = 10_000  # of the search for a distribution that is worse than claimed
+_OF_IMAGES = 1e-7  # more than images of a table differ by
 _MOST_BYTES = 1 << 30  # of a file or a proof
 
 
@@ -204,7 +206,8 @@ class Collection:
             weights, databases, one.epsilon or 0, one.delta
         ):
             return False
-        searches = worst_of_all(weights, goal, databases, symmetries(goal))
+        enough = one.lower + _OF_IMAGES
+        searches = worst_of_all(weights, goal, databases, symmetries(goal), 0.0, _SIMPLICES, enough)
         return all(search.least >= one.lower for _, search in searches)
 
     def _save(self, **arrays: np.ndarray) -> str:
