@@ -18,6 +18,8 @@ from typing import Any
 
 from atlas_data import ALPHA, DELTA, DIMENSIONS, approximate_table, ends, record, shown, write_parquet
 from atlas_figure import write_figure
+from atlas_fits import HEAD as FIT
+from atlas_fits import fits
 from atlas_four import exponential_mechanism
 from atlas_hand import by_hand
 from atlas_larger import larger_records, larger_table, sizes
@@ -120,6 +122,13 @@ uncertain is where in its bracket each n* is. A range is over {draws} choices of
 middles, and independent random ones. On 4 points brackets that have the same bounds hide differences between classes.
 
 {correlations}
+How well a sum of parameters says what n* is: least squares on the classes on at most 3 points, the best sum of none,
+one and two parameters. The error is that on a class which the fit has not seen, the root of the mean square over all of
+them; the parameters were selected by it, except in the last line, where they are selected again without that class. The
+last columns are the fit, rounded, on the classes on 4 points, of which it has seen none: how often it is in the bracket
+of n*, below what is proved, or above a learner that is known.
+
+{fits}
 Conjectures that no class refutes. They are what these classes have in common, and no more. One that a class refutes
 would not be listed.
 
@@ -293,6 +302,7 @@ def page(path: Path, measurements: Sequence[Sequence[Any]]) -> None:
         brackets=_brackets(four),
         remarks=refuted(records, (1.0, 2.0)),
         draws=DRAWS + 3,
+        fits="\n".join(f"At epsilon = {e:g}:\n\n{table(FIT, fits(small, four, e))}" for e in (1.0, 2.0)),
         correlations=table(heads, [list(row) for row in zip(PARAMETERS, *columns, strict=True)]),
         survivors=survivors(informative(records)),
         hand=by_hand(programs),

@@ -24,23 +24,26 @@ def informative(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in records if ends(one, None)[1] != 1]
 
 
+def choices(records: Sequence[dict[str, Any]], epsilon: float) -> list[np.ndarray]:
+    """What n* of each class may be: the lower ends of the brackets, the upper ones, the middles, uniform draws."""
+    low, high = np.array([ends(one, epsilon) for one in records]).T
+    return [low, high, (low + high) / 2, *np.random.default_rng(SEED).integers(low, high + 1, (DRAWS, len(low)))]
+
+
 def correlations(records: Sequence[dict[str, Any]], epsilon: float) -> list[list[str]]:
     """Spearman's rho of n* with each parameter: [parameter, range over draws of n* from the brackets].
 
     The classes are all that there are, so there is no sampling error. What is uncertain is where in its bracket each n*
-    is: the range is that over independent uniform draws, the ends of all brackets, and their middles.
+    is: the range is that over `choices`.
     """
     some = [one for one in informative(records) if ends(one, epsilon)[1] is not None]
-    low, high = np.array([ends(one, epsilon) for one in some]).T
-    generator = np.random.default_rng(SEED)
-    choices = [low, high, (low + high) / 2, *generator.integers(low, high + 1, (DRAWS, len(low)))]
-    rows = []
+    wanted, rows = choices(some, epsilon), list[list[str]]()
     for name in PARAMETERS:
         values = np.array([one[name] for one in some])
         if not np.ptp(values):
             rows.append([name, "one value"])
             continue
-        found = [spearmanr(values, choice).statistic for choice in choices]
+        found = [spearmanr(values, choice).statistic for choice in wanted]
         least, most = (f"{end:.2f}" for end in (min(found), max(found)))
         rows.append([name, least if least == most else f"{least} to {most}"])
     return rows

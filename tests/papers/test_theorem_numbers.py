@@ -18,6 +18,8 @@ from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
+from dpjax.learners import Boosted, SparseAggregate
+from dpjax.lists import VersionSpace
 from dpjax.mechanisms import choosing, stability_histogram_guarantee
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
 from dpjax.papers.theorems import papers, search
@@ -134,6 +136,12 @@ def of_subsamples():
 GOAL = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
 
 
+def of_boosted_lists():
+    learner, budget = SparseAggregate(VersionSpace(Finite.of(families.thresholds(4)))), Privacy(0.25, 1e-6)
+    rows, boosted = (one.sample_size(budget, Accuracy(0.1, 0.05)) for one in (learner, Boosted(learner)))
+    return [f"it needs {rows} rows, boosted {boosted}"]
+
+
 def of_erm():
     learner = ERM(Thresholds(Domain(2**64)))
     one, many = (learner.sample_size_of(k, *GOAL) for k in (1, 10**9))
@@ -180,6 +188,7 @@ COMPUTED = {
     "bgs:7.2": of_7_2,
     "bgs:8.3": of_8_3,
     "bgs:A.1": of_boosting,
+    "bgs:A.3": of_boosted_lists,
     "bns:2.12": of_erm,
     "bns:2.18": of_blr,
     "bns:2.19": of_mwem,

@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import atlas as script
+import atlas_fits
 import atlas_four
 import atlas_larger
 import atlas_laws
@@ -66,6 +67,7 @@ def test_the_page_has_every_class(tmp_path, monkeypatch):
     compared = re.search(r"(\d+) of (\d+) lower bounds", page.replace("\n", " "))
     assert compared and (int(compared[1]), int(compared[2])) == (0, 75)
     assert "There are 5 classes" in page.replace("\n", " ")
+    assert page.count("| at most two, selected again |") == 2
     assert "| points | class | no privacy | epsilon 0.5 |" in first  # what is asked for is beside the class
     index = page.partition("by their bracket:")[2].partition("The bracket of one")[0].strip().splitlines()[2:]
     assert sum(int(line.split("|")[2]) for line in index) == 5
@@ -116,6 +118,33 @@ def test_correlations_are_ranges_where_brackets_are_open():
     assert dict(atlas_laws.correlations(exact, 1.0))["VC"] == "1.00"
     wide = [record(n, n + 3, VC=n) for n in range(2, 9)]
     assert " to 1.00" in dict(atlas_laws.correlations(wide, 1.0))["VC"]
+
+
+def test_a_sum_of_dimensions_is_fitted_and_judged_on_other_classes():
+    """n* = 3 + 2 VC, beside noise and parameters that are constant."""
+    noise = np.random.default_rng(3).integers(0, 5, 30)
+    small = [record(3 + 2 * d, 3 + 2 * d, VC=d % 7, TD=int(noise[d])) for d in range(7)] * 2
+    large = [record(low, low + 1, VC=9) for low in (10, 20, 21, 22)]
+    none, one, two, again = atlas_fits.fits(small, large, 1.0)
+    assert none[0] == "none" and none[1] == "9.00" and float(none[2]) > 4
+    assert one == ["VC", "3.00 +2.00 VC", "0.00", "2 of 4", "1", "1"]
+    assert float(two[2]) == float(again[2]) == 0
+    wide = [record(n, n + 2 * n % 3, VC=n) for n in range(4, 9)]
+    assert " to " in atlas_fits.fits(wide, large, 1.0)[1][2]
+
+
+@pytest.mark.parametrize("columns", [(1,), (1, 2)])
+def test_the_error_of_a_class_left_out_is_that_of_a_fit_without_it(columns):
+    generator = np.random.default_rng(4)
+    table = np.column_stack([np.ones(9), generator.integers(0, 5, (9, len(columns)))])
+    values = generator.normal(size=9)
+    misses = []
+    for i in range(9):
+        others = np.arange(9) != i
+        misses.append(values[i] - table[i] @ np.linalg.lstsq(table[others], values[others], rcond=None)[0])
+    assert atlas_fits.left_out(table, values) == pytest.approx(np.sqrt(np.mean(np.square(misses))))
+    table[:, -1] = np.arange(9) == 4  # only one row fixes this weight
+    assert atlas_fits.left_out(table, values) == np.inf
 
 
 def test_conjectures_that_a_class_refutes_are_left_out():

@@ -78,7 +78,7 @@ def test_pieces_have_their_part_of_the_law(stats, seeds):
 @pytest.mark.statistical
 def test_the_law_on_many_instances(stats, run):
     for seed in range(44):
-        compare(stats, run, seed, 16 * 1024)
+        compare(stats, run, seed, 4 * 1024)
 
 
 def without_the_undecided(grid, points, line, kind, place):
