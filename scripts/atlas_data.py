@@ -1,7 +1,7 @@
 """Classes on a few points, as records: dimensions, brackets of n*, and what proves their ends."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,19 @@ def approximate_table(records: Iterable[dict[str, Any]], epsilons: Iterable[floa
     heads = [f"epsilon {epsilon:g}, delta {delta:g}" for epsilon in some for delta in (0.0, DELTA)]
     rows = [[one["class"], *(shown(one, e, delta) for e in some for delta in (0.0, DELTA))] for one in records]
     return table(("class", *heads), rows)
+
+
+def compared(rows: Sequence[Sequence[Any]], other: Path) -> dict[str, int]:
+    """How many exact entries of optimum.md are in the table, and how many of them differ."""
+    lines = other.read_text().partition("## Rows for")[2].partition("<details>")[0] if other.exists() else ""
+    old = {
+        cells[2]: cells[3:6]
+        for line in lines.splitlines()
+        if len(cells := [part.strip() for part in line.split("|")]) > 6
+    }
+    pairs = [pair for row in rows for pair in zip(old.get(row[1], ()), row[3:6], strict=False) if "-" not in pair]
+    exact = [(a, b) for a, b in pairs if a.isdigit() and b.isdigit()]
+    return {"same": len(exact), "differ": sum(a != b for a, b in exact)}
 
 
 def write_parquet(records: list[dict[str, Any]], path: Path) -> None:
