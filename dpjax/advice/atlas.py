@@ -28,6 +28,7 @@ ROUNDS, GAP = 20, 2e-3
 _MOST_ROWS = 40
 _WITHOUT = 12  # rows without privacy
 _PER_SECOND = 1 << 14  # probabilities; a program with more than there is time for is not begun
+_SLOWER = 4  # with delta > 0
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,14 @@ def tiny_class(matrix: Any) -> Matrix:
 
 
 def rows_of_class(
-    matrix: Matrix, epsilons: Sequence[float | None], accuracy: Accuracy, seconds: float, programs: Iterable[Program]
+    matrix: Matrix,
+    epsilons: Sequence[float | None],
+    accuracy: Accuracy,
+    seconds: float,
+    programs: Iterable[Program],
+    delta: float = 0.0,
 ) -> list[Bracket]:
-    """The brackets of a class for each epsilon (None: without privacy) and success 1 - beta, with pure privacy.
+    """The brackets of a class for each epsilon (None: without privacy), with delta, and success 1 - beta.
 
     From the programs of this and of other classes if they prove a bracket for the epsilon; otherwise programs are
     solved for at most about ``seconds`` in all, and what is proved by then is returned: at least the lower bounds by
@@ -91,20 +97,24 @@ def rows_of_class(
     goal, until = goal_of(matrix, alpha), time.monotonic() + seconds
     for epsilon in epsilons:
         if epsilon is not None:
-            databases_of(goal, 1, Privacy(epsilon), Neighboring.REPLACE_ONE, "first-order")  # refuses wrong numbers
-    known = {(one.epsilon, one.alpha, one.level) for one in programs}
+            databases_of(
+                goal, 1, Privacy(epsilon, delta), Neighboring.REPLACE_ONE, "first-order"
+            )  # refuses wrong numbers
+    known = {one.key[2:] for one in programs}
     found = []
     for left, epsilon in zip(range(len(epsilons), 0, -1), epsilons, strict=True):
-        below, enough = derived(matrix, epsilon, alpha, level, programs)
-        bounds = () if epsilon is None else formulas(matrix, Privacy(epsilon), accuracy)
+        below, enough = derived(matrix, epsilon, alpha, level, programs, delta)
+        privacy = None if epsilon is None else Privacy(epsilon, delta)
+        goals = epsilon, alpha, level, delta if privacy else 0.0
+        bounds = formulas(matrix, privacy, accuracy) if privacy else ()
         low = max([1 if below is None else below.n + 1, *(bound.n for bound in bounds)])
         proofs = below.tried(refutes=True) if below else None, enough.tried(refutes=False) if enough else None
         ends = Needed(low, enough.n if enough else None, *proofs, ())
         source = "collection" if not any(end and end.step for end in (below, enough)) else "derived"
-        if enough is None or (low < enough.n and (epsilon, alpha, level) not in known):
+        if enough is None or (low < enough.n and goals not in known):
             end = (now := time.monotonic()) + (until - now) / left
-            mine = {one.n: one for one in programs if one.key == (code_of(matrix), one.n, epsilon, alpha, level)}
-            solve = _known_or(mine, _without(goal, end) if epsilon is None else _private(goal, epsilon, level, end))
+            mine = {one.n: one for one in programs if one.key == (code_of(matrix), one.n, *goals)}
+            solve = _known_or(mine, _private(goal, privacy, level, end) if privacy else _without(goal, end))
             start = max(low, 2)
             most = max(start, _MOST_ROWS if epsilon else _WITHOUT)
             needed = rows_needed(solve, level, start=start, most=most, known=(low, ends.high))
@@ -128,17 +138,17 @@ def _known_or(known: dict[int, Program], solve: Callable[[int], Tried | None]) -
     return lambda n: known[n].tried() if n in known else solve(n)
 
 
-def _private(goal: Goal, epsilon: float, level: float, until: float) -> Callable[[int], Tried | None]:
+def _private(goal: Goal, privacy: Privacy, level: float, until: float) -> Callable[[int], Tried | None]:
     masses: tuple[Any, ...] = ()
 
     def solve(n: int) -> Tried | None:
         nonlocal masses
         left = until - time.monotonic()
-        if left <= 0 or _size(goal, n) > _PER_SECOND * left:
+        if left <= 0 or _size(goal, n) * (_SLOWER if privacy.delta else 1) > _PER_SECOND * left:
             return None
         how: dict[str, Any] = {"grid": GRID, "rounds": ROUNDS, "tolerance": GAP, "distributions": masses}
         try:
-            found = optimum(goal, n, Privacy(epsilon), method="first-order", level=level, seconds=left, **how)
+            found = optimum(goal, n, privacy, method="first-order", level=level, seconds=left, **how)
         except InputError:  # more rows than fit
             return None
         masses = tuple({case.elements for case in found.cases if sum(case.elements) > GRID})

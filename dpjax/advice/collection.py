@@ -38,15 +38,17 @@ from dpjax.core.types import Neighboring, Privacy
 GRID = 4
 """Programs begin with the distributions on multiples of 1/4."""
 _POSITIVE = 1e-6  # of the weights
+_SIMPLICES = 10_000  # of the search for a distribution that is worse than claimed
+_OF_IMAGES = 1e-7  # more than images of a table differ by
 _MOST_BYTES = 1 << 30  # of a file or a proof
 
 
 @dataclass(frozen=True)
 class Program:
-    """Bounds of one program: pure privacy, replace-one, improper learners of one concept.
+    """Bounds of one program: replace-one, improper learners of one concept.
 
-    concepts: as `tiny.code_of` writes them. n, epsilon, alpha: of the program; epsilon is None without privacy. level:
-    a success.
+    concepts: as `tiny.code_of` writes them. n, epsilon, delta, alpha: of the program; epsilon is None without privacy.
+    level: a success.
     upper, lower: bounds on the best success; rounded up and down. certificate: the digest of what proves an upper bound
     below the level, else "". table: of a learner that has the lower bound, if that is at least the level.
     distributions: with a positive weight, beyond the grid. seconds: of the solver.
@@ -63,6 +65,7 @@ class Program:
     table: str = ""
     distributions: list[list[int]] = field(default_factory=list)
     seconds: float = 0.0
+    delta: float = 0.0
 
     def __post_init__(self):
         numbers = (self.alpha, self.level, self.upper, self.lower, self.seconds)
@@ -76,6 +79,8 @@ class Program:
             and 0 <= self.lower <= 1
             and 0 <= self.upper <= 1
             and (self.epsilon is None or (type(self.epsilon) in (int, float) and self.epsilon > 0))
+            and type(self.delta) in (int, float)
+            and 0 <= self.delta < 1
         )
         if not right:
             raise InputError("program", "the numbers of one that was solved", repr(self)[:200], "solve it again")
@@ -89,7 +94,7 @@ class Program:
     @property
     def key(self) -> tuple[Any, ...]:
         """What it is about."""
-        return self.concepts, self.n, self.epsilon, self.alpha, self.level
+        return self.concepts, self.n, self.epsilon, self.alpha, self.level, self.delta
 
     def tried(self) -> Tried:
         """Its bounds."""
@@ -145,16 +150,16 @@ class Collection:
         goal, n = found.goal, found.databases.rows
         certificate = self._save(**arrays_of(found.certificate)) if found.value < level else ""
         table = self._save(**_table(goal, found.databases, found.table)) if lower >= level else ""
-        budget = float(found.privacy.epsilon)
-        head = concepts, n, budget, goal.alpha, level, upper, lower, certificate, table
-        one = Program(*head, _weighted(found.certificate), round(found.seconds, 1))
+        epsilon, delta = float(found.privacy.epsilon), float(found.privacy.delta)
+        head = concepts, n, epsilon, goal.alpha, level, upper, lower, certificate, table
+        one = Program(*head, _weighted(found.certificate), round(found.seconds, 1), delta)
         self.append(one)
         return one
 
     def add_certificate(self, concepts: str, level: float, proof: FamilyCertificate, seconds: float) -> Program:
         """Stores a bound below the level that came without a learner."""
         head = concepts, proof.rows, proof.epsilon, proof.goal.alpha, level, _rounded_up(proof.bound()), 0.0
-        one = Program(*head, self._save(**arrays_of(proof)), "", _weighted(proof), round(seconds, 1))
+        one = Program(*head, self._save(**arrays_of(proof)), "", _weighted(proof), round(seconds, 1), proof.delta)
         self.append(one)
         return one
 
@@ -182,7 +187,7 @@ class Collection:
         if one.epsilon is None:
             return not one.certificate and not one.table
         goal = goal_of(matrix_of_code(one.concepts), one.alpha)
-        databases = databases_of(goal, one.n, Privacy(one.epsilon), Neighboring.REPLACE_ONE, "first-order")
+        databases = databases_of(goal, one.n, Privacy(one.epsilon, one.delta), Neighboring.REPLACE_ONE, "first-order")
         try:
             return self._proves(one, goal, databases)
         except InputError:
@@ -198,10 +203,11 @@ class Collection:
         arrays = self.read(one.table)
         weights = arrays["table"] if "table" in arrays else stencil_of(goal, databases).expanded(arrays["kept"])
         if weights.shape != (databases.size, goal.sizes[0]) or not is_private(
-            weights, databases, one.epsilon or 0, 0.0
+            weights, databases, one.epsilon or 0, one.delta
         ):
             return False
-        searches = worst_of_all(weights, goal, databases, symmetries(goal))
+        enough = one.lower + _OF_IMAGES
+        searches = worst_of_all(weights, goal, databases, symmetries(goal), 0.0, _SIMPLICES, enough)
         return all(search.least >= one.lower for _, search in searches)
 
     def _save(self, **arrays: np.ndarray) -> str:
@@ -253,9 +259,9 @@ def certificate_of(arrays: dict[str, np.ndarray], goal: Goal, one: Program) -> C
     cases = tuple(goal.case(tuple(target), elements) for target, elements in json.loads(str(arrays["cases"])))
     weights, epsilon = tuple(arrays["weights"].tolist()), float(one.epsilon or 0)
     if "bits" in arrays:
-        return FamilyCertificate(goal, one.n, epsilon, cases, weights, arrays["flows"], int(arrays["bits"]))
+        return FamilyCertificate(goal, one.n, epsilon, one.delta, cases, weights, arrays["flows"], int(arrays["bits"]))
     counts = Databases(one.n, goal.cells).counts
-    head = goal, one.n, Neighboring.REPLACE_ONE, epsilon, 0.0, cases, weights, counts
+    head = goal, one.n, Neighboring.REPLACE_ONE, epsilon, one.delta, cases, weights, counts
     return Certificate(*head, arrays["pairs"], arrays["flows"], int(arrays["scale"]))
 
 

@@ -2,8 +2,8 @@
 
 What is used, each proved in docs/proofs/best-learner.md: a class needs at most the rows of one that it reduces to
 (`attacks.optimum.reductions`: subclasses, restrictions to some points, points with always equal or always different
-labels); a learner with a smaller epsilon, a smaller alpha or a larger success serves; a private learner serves without
-privacy; and a learner of n rows with a larger epsilon serves on a random subset of n of more rows.
+labels); a learner with a smaller epsilon, delta or alpha or a larger success serves; a private learner serves without
+privacy; and a learner of n rows with a larger epsilon or delta serves on a random subset of n of more rows.
 """
 
 from collections.abc import Iterable
@@ -16,6 +16,8 @@ from dpjax.attacks.optimum.rows import Tried
 from dpjax.attacks.optimum.tiny import Matrix, code_of, matrix_of_code, name_of
 
 _ROUNDING = 1 - 1e-12
+Budget = tuple[float, float] | None
+"""(epsilon, delta), or None without privacy."""
 _MOST_ROWS = 1 << 12  # of a bound by a subset
 
 
@@ -39,13 +41,13 @@ class Derived:
 
 
 def derived(
-    matrix: Matrix, epsilon: float | None, alpha: float, level: float, programs: Iterable[Program]
+    matrix: Matrix, epsilon: float | None, alpha: float, level: float, programs: Iterable[Program], delta: float = 0.0
 ) -> tuple[Derived | None, Derived | None]:
     """(The largest n with which there is no learner, the smallest one with which there is), by the programs.
 
     ``upper`` holds for the first, ``lower`` for the second. epsilon: None without privacy.
     """
-    code = code_of(matrix)
+    code, budget = code_of(matrix), None if epsilon is None else (epsilon, delta)
     below: Derived | None = None
     enough: Derived | None = None
     known: dict[tuple[str, bool], Reduction | None] = {}
@@ -57,42 +59,53 @@ def derived(
             known[one.concepts, into] = reduction(other, matrix) if into else reduction(matrix, other)
         return known[one.concepts, into]
 
-    for one in sorted(programs, key=lambda one: (one.concepts != code, one.epsilon != epsilon)):
+    for one in sorted(programs, key=lambda one: (one.concepts != code, _budget(one) != budget)):
         if one.upper < one.level <= level and one.alpha >= alpha:
-            n = _refuted(one, epsilon)
+            n = _refuted(one, budget)
             if n and (below is None or n > below.n) and (how := reduced(one, True)):
-                below = Derived(n, one, _step(one, code, epsilon, how, lower=True))
+                below = Derived(n, one, _step(one, code, budget, how, lower=True))
         if one.lower >= one.level >= level and one.alpha <= alpha:
-            n = _served(one, epsilon)
+            n = _served(one, budget)
             if n and (enough is None or n < enough.n) and (how := reduced(one, False)):
-                enough = Derived(n, one, _step(one, code, epsilon, how, lower=False))
+                enough = Derived(n, one, _step(one, code, budget, how, lower=False))
     return below, enough
 
 
-def _refuted(one: Program, epsilon: float | None) -> int | None:
-    """The largest n for which a learner with this epsilon would be one that the program refutes."""
-    if one.epsilon is None or (epsilon is not None and epsilon <= one.epsilon):
+def _budget(one: Program) -> Budget:
+    """(epsilon, delta) of a program, None without privacy."""
+    return None if one.epsilon is None else (one.epsilon, one.delta)
+
+
+def _refuted(one: Program, budget: Budget) -> int | None:
+    """The largest n for which a learner with this budget would be one that the program refutes."""
+    if _within(budget, other := _budget(one)):
         return one.n
-    if epsilon is None:
+    if budget is None or other is None:
         return None
-    return next((n for n in range(one.n, 0, -1) if _amplified(epsilon, n, one.n, one.epsilon)), None)
+    return next((n for n in range(one.n, 0, -1) if _amplified(budget, n, one.n, other)), None)
 
 
-def _served(one: Program, epsilon: float | None) -> int | None:
-    """The smallest n for which the program's learner is one with this epsilon."""
-    if epsilon is None or (one.epsilon is not None and one.epsilon <= epsilon):
+def _served(one: Program, budget: Budget) -> int | None:
+    """The smallest n for which the program's learner is one with this budget."""
+    if _within(other := _budget(one), budget):
         return one.n
-    if one.epsilon is None:
+    if budget is None or other is None or (other[1] and not budget[1]):
         return None
-    return next((n for n in range(one.n, _MOST_ROWS) if _amplified(one.epsilon, one.n, n, epsilon)), None)
+    return next((n for n in range(one.n, _MOST_ROWS) if _amplified(other, one.n, n, budget)), None)
 
 
-def _amplified(base: float, draws: int, rows: int, epsilon: float) -> bool:
-    """Whether a learner of ``draws`` rows with epsilon ``base`` has ``epsilon`` on a random subset of ``rows``."""
-    return without_replacement_pair(base, 0.0, draws, rows)[0] <= epsilon * _ROUNDING
+def _within(one: Budget, other: Budget) -> bool:
+    """Whether every learner with the first budget has the second one."""
+    return other is None or (one is not None and one[0] <= other[0] and one[1] <= other[1])
 
 
-def _step(one: Program, code: str, epsilon: float | None, how: Reduction, *, lower: bool) -> str:
+def _amplified(base: tuple[float, float], draws: int, rows: int, budget: tuple[float, float]) -> bool:
+    """Whether a learner of ``draws`` rows with the budget ``base`` has ``budget`` on a random subset of ``rows``."""
+    epsilon, delta = without_replacement_pair(*base, draws, rows)
+    return epsilon <= budget[0] * _ROUNDING and delta <= budget[1] * _ROUNDING
+
+
+def _step(one: Program, code: str, budget: Budget, how: Reduction, *, lower: bool) -> str:
     words = []
     if one.concepts != code:
         kind = "restriction" if lower else "superclass on more points"
@@ -100,8 +113,14 @@ def _step(one: Program, code: str, epsilon: float | None, how: Reduction, *, low
             kind = "subclass" if lower else "superclass"
         kind = "points merged" if how.merges else kind
         words.append(f"{kind} {name_of(matrix_of_code(one.concepts))}")
-    if one.epsilon != epsilon:
-        words.append("without privacy" if one.epsilon is None else f"epsilon {one.epsilon:g}")
-        if one.epsilon is not None and epsilon is not None and (one.epsilon < epsilon) == lower:
-            words.append("a subset of the rows")
+    if (other := _budget(one)) != budget:
+        if other is None:
+            words.append("without privacy")
+        elif budget is None:
+            words.append(f"epsilon {other[0]:g}" + f", delta {other[1]:g}" * (other[1] > 0))
+        else:
+            pairs = zip(("epsilon", "delta"), other, budget, strict=True)
+            words += [f"{name} {value:g}" for name, value, wanted in pairs if value != wanted]
+            if not (_within(budget, other) if lower else _within(other, budget)):
+                words.append("a subset of the rows")
     return ", ".join(words)

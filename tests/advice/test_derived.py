@@ -1,12 +1,13 @@
 """Bounds from other classes and budgets: they agree with every exact entry, and the subset of rows is private."""
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
-from dpjax.advice.collection import bracket, packaged
+from dpjax.accounting.subsampling import without_replacement_pair
+from dpjax.advice.collection import Program, bracket, packaged
 from dpjax.advice.derived import derived
 from dpjax.attacks.optimum.tiny import code_of, matrix_of_code, tiny_classes
 
@@ -79,6 +80,45 @@ def test_a_subset_of_the_rows_has_the_smaller_epsilon():
     only = [one for one in PROGRAMS if one.concepts == "0 1" and one.epsilon == 0.5]
     below, _ = derived(((0,), (1,)), 1.0, 0.3, 0.9, only)
     assert below.n == 2 and "a subset" in below.step
+
+
+def test_a_delta_serves_as_far_as_it_is_smaller():
+    """Learners for a smaller delta serve, certificates for a larger one refute, and a subset has a share of it."""
+    below, enough = (
+        Program("0 1", n, 1.0, 0.3, 0.9, *ends, delta=0.02) for n, ends in ((4, (0.8, 0.7)), (6, (1.0, 0.95)))
+    )
+    matrix = ((0,), (1,))
+    for epsilon, delta, low, high in (
+        (1.0, 0.02, 4, 6),
+        (1.0, 0.0, 4, None),
+        (1.0, 0.0101, 4, 12),  # half of the rows
+        (1.0, 0.0399, 2, 6),  # 2 of 4 rows
+        (0.5, 0.02, 4, 16),  # ln(1 + 6 / 16 (e - 1)) < 1/2
+        (2.0, 0.001, 1, 121),  # ln(1 + (e^2 - 1) / 4) < 1 with one row
+        (None, 0.0, None, 6),
+    ):
+        ends = derived(matrix, epsilon, 0.3, 0.9, [below, enough], delta)
+        assert tuple(end and end.n for end in ends) == (low, high), (epsilon, delta)
+    assert derived(matrix, 1.0, 0.3, 0.9, [below, enough], 0.01)[0].step == "delta 0.02"
+    assert derived(matrix, 1.0, 0.3, 0.9, [below, enough], 0.01)[1].step == "delta 0.02, a subset of the rows"
+    assert derived(matrix, 2.0, 0.3, 0.9, [below, enough], 0.03)[1].step == "epsilon 1, delta 0.02"
+    assert derived(matrix, None, 0.3, 0.9, [below, enough])[1].step == "epsilon 1, delta 0.02"
+
+
+@pytest.mark.parametrize(("m", "n", "epsilon", "delta"), [(1, 2, 1.0, 0.1), (2, 3, 0.5, 0.2), (3, 4, 2.0, 0.05)])
+def test_the_claim_on_a_subset_with_delta(m, n, epsilon, delta):
+    """Probabilities of an event by the sum of m bits, as far apart as the budget allows, on all subsets of n bits."""
+    law = [0.01]
+    for _ in range(m):
+        law.append(min(1.0, math.exp(epsilon) * law[-1] + delta, 1 - math.exp(-epsilon) * (1 - delta - law[-1])))
+    larger, share = without_replacement_pair(epsilon, delta, m, n)
+    values = [
+        np.mean([law[sum(some)] for some in combinations([1] * ones + [0] * (n - ones), m)]) for ones in range(n + 1)
+    ]
+    for one, other in pairwise(values):
+        for u, w in ((other, one), (one, other), (1 - one, 1 - other), (1 - other, 1 - one)):
+            assert u <= math.exp(larger) * w + share + 1e-12
+    assert larger < epsilon and share < delta
 
 
 @pytest.mark.parametrize(("m", "n", "epsilon"), [(1, 2, 1.0), (2, 3, 2.0), (2, 5, 0.7), (3, 4, 3.0)])

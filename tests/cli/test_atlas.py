@@ -51,6 +51,17 @@ def test_another_success_is_computed(capsys):
     assert (row["n"], row["source"], row["certificate"]) == ("2", "computed", "")
 
 
+def test_a_delta_of_the_collection_and_another(capsys):
+    """With delta = 0.01 the collection has certificates of its own; a learner with a smaller delta serves."""
+    found = answer(capsys, "thresholds(2)", "--epsilon", "2", "--delta", "0.01")
+    row = found["rows"][1]
+    assert (found["delta"], row["n"]) == (0.01, "7") and row["no_learner"]["n"] == 6 and not row["no_learner_from"]
+    row = answer(capsys, "thresholds(1)", "--epsilon", "1", "--delta", "0.2", "--beta", "0.2")["rows"][1]
+    assert row["source"] == "computed" and row["high"] == 2
+    assert cli.main(["atlas", "thresholds(2)", "--epsilon", "2", "--delta", "0.01"]) == 0
+    assert "with probability 0.9, delta = 0.01:" in capsys.readouterr().out
+
+
 def test_the_printed_row(capsys):
     assert cli.main(["atlas", "thresholds(2)", "--epsilon", "1"]) == 0
     printed = capsys.readouterr().out
@@ -73,6 +84,7 @@ def test_too_few_seconds_give_what_is_proved(capsys):
         (("thresholds(5)",), "5 points: 32 hypotheses"),
         (("thresholds(2)", "--epsilon", "0"), "epsilon"),
         (("thresholds(2)", "--epsilon", "17"), "epsilon: expected at most 16"),
+        (("thresholds(2)", "--delta", "1"), "delta"),
         (("thresholds(2)", "--seconds", "0"), "seconds: expected a number > 0"),
         (("thresholds(2)", "--alpha", "1.5"), "alpha"),
         (("thresholds(2)", "--store", "nowhere"), "store: expected a folder of solved programs"),

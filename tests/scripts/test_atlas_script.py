@@ -7,19 +7,22 @@ import xml.etree.ElementTree as ET
 import atlas as script
 import atlas_fits
 import atlas_four
+import atlas_larger
 import atlas_laws
 import atlas_relaxed
 import atlas_signed
+import atlas_speed
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dpjax.advice.collection import Collection, bracket, read_programs
+from dpjax.advice.collection import Collection, bracket, packaged, read_programs
 from dpjax.advice.derived import Derived
 from dpjax.attacks.optimum import Databases, goal_of
 from dpjax.attacks.optimum.private_table import is_private
 from dpjax.attacks.optimum.tiny import matrix_of_code, tiny_classes
 from dpjax.core.checks import InputError
+from dpjax.dimensions.summary import summary
 from dpjax.experiments.sweep.lower_bounds import LowerBound
 
 
@@ -39,7 +42,7 @@ def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
         below, enough = bracket(one for one in kept if one.epsilon == epsilon)
         assert (below.n, enough.n) == (low, high)
     wrong = next(one for one in first if one.certificate)
-    store.append(script.Program(*wrong.key[:1], wrong.n + 1, *wrong.key[2:], 0.5, 0.4, wrong.certificate))
+    store.append(dataclasses.replace(wrong, n=wrong.n + 1, upper=0.5, lower=0.4))
     with pytest.raises(InputError, match="proof"):  # a certificate of another number of rows
         script.collect(store, tmp_path / "atlas.jsonl")
 
@@ -48,8 +51,10 @@ def test_the_page_has_every_class(tmp_path, monkeypatch):
     """With a few of the classes on 4 points."""
     every = tiny_classes(4)
     monkeypatch.setattr(script, "tiny_classes", lambda points: [*every[:25], *every[25::80]])
+    some = [one for one in atlas_larger.larger_classes() if one[0] in ("thresholds on 5 points", "points on 6 points")]
+    monkeypatch.setattr(atlas_larger, "larger_classes", lambda: iter(some))
     monkeypatch.setattr(script, "formulas", lambda *given: [LowerBound(2, "made up")])
-    monkeypatch.setattr(script, "measured", lambda method, n: [n, 126, method, "0.71913", "0.71850", "1.0", 100])
+    monkeypatch.setattr(atlas_speed, "measured", lambda method, n: [n, 126, method, "0.71913", "0.71850", "1.0", 100])
     (tmp_path / "optimum.md").write_text(
         "## Rows for\n| 2 | 00 01 10 (thresholds) | 24 | 14 | 7 | 6 | 3 | 2 |\n<details>"
     )
@@ -75,10 +80,16 @@ def test_the_page_has_every_class(tmp_path, monkeypatch):
         assert drawn == ("path" if " to " in title else "circle")
     assert "http" not in (tmp_path / "figures" / "atlas.svg").read_text().replace("http://www.w3.org/2000/svg", "")
     data = pq.read_table(tmp_path / "data" / "atlas.parquet")
-    assert data.num_rows == 30 * 4 and data.schema.metadata[b"license"].startswith(b"Apache-2.0")
+    assert data.num_rows == 32 * 7 and data.schema.metadata[b"license"].startswith(b"Apache-2.0")
     for row in data.to_pylist():
         assert row["high"] is None or 1 <= row["low"] <= row["high"]
         assert (row["high"] is None) == (row["high_by"] is None)
+    two = [row for row in data.to_pylist() if row["class"] == "00 01 10 (thresholds)" and row["epsilon"] == 2.0]
+    assert [(row["delta"], row["low"], row["high"]) for row in two] == [(0.0, 7, 7), (0.01, 7, 7)]
+    assert two[1]["certificate"] != two[0]["certificate"]
+    larger = {row["family"]: row for row in data.to_pylist() if row["points"] > 4 and row["epsilon"] == 1.0}
+    assert set(larger) == {one[0] for one in some} and larger["points on 6 points"]["high_by"] == "plan of KLN"
+    assert "| thresholds on 5 points | 6 | 1 | 2 | " in page and "epsilon 2, delta 0.01 |" in page
 
 
 def record(low, high, **values):
@@ -142,19 +153,19 @@ def test_conjectures_that_a_class_refutes_are_left_out():
     assert "holds in 0 of 1" in atlas_laws.survivors([record(5, 11)])
 
 
-def test_the_table_of_the_exponential_mechanism_is_private_and_stored(tmp_path, monkeypatch):
+def test_a_table_of_all_functions_is_private_and_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(atlas_four, "POINTS", 2)
     store = Collection(tmp_path)
-    one = atlas_four.exponential_mechanism(store, 12, 2.0, 0.3, 0.9)
+    one = atlas_four.all_functions(store, 9, 2.0, 0.3, 0.9)
     assert one.concepts == "00 01 10 11" and one.lower >= 0.9 and one.table and store.verify(one)
-    assert atlas_four.exponential_mechanism(store, 4, 2.0, 0.3, 0.9).table == ""
+    assert atlas_four.all_functions(store, 4, 2.0, 0.3, 0.9).table == ""
 
 
 def test_a_measurement_is_of_its_own_process():
-    import atlas_speed
-
     row = atlas_speed.measured("first-order", 2)
     assert row[:3] == [2, 21, "first-order"] and float(row[4]) <= float(row[3]) and float(row[5]) > 0 and row[6] > 0
+    more = atlas_speed.measured("first-order" + atlas_speed.OF_DELTA, 2)
+    assert float(row[4]) < float(more[4]) <= float(more[3]) and float(more[5]) > 0
 
 
 def test_learners_of_signed_counts_are_learners_of_all_databases():
@@ -186,3 +197,29 @@ def test_a_certificate_of_close_databases_is_stored_if_it_refutes(tmp_path):
     (one,) = Collection(tmp_path).programs()
     assert one.n == 6 and one.upper < 0.9 and not one.table and Collection(tmp_path).verify(one)
     assert not Collection(tmp_path).verify(dataclasses.replace(one, upper=0.8))
+
+
+def test_larger_classes_have_the_dimensions_that_they_are_named_by():
+    classes = dict(atlas_larger.larger_classes())
+    assert len(classes) == 21 and classes["all functions on 5 points"][-1] == (1,) * 5
+    seed, one = atlas_larger.random_class(5, 2, 3)
+    assert classes[f"random, VC 2, LD 3, 5 points, seed {seed}"] == one
+    values = {dimension.name: dimension.lower for dimension in summary(np.array(one))}
+    assert (values["VC dimension"], values["Littlestone dimension"]) == (2, 3)
+
+
+def test_a_class_and_a_delta_are_computed_and_collected_beside_what_is_known(tmp_path, capsys):
+    store, path = Collection(tmp_path / "store"), tmp_path / "atlas.jsonl"
+    path.write_text("".join(one.line() for one in packaged() if one.concepts in ("0 1", "00 01")))
+    script.main(["compute", "--store", str(store.folder), "--classes", "0 1", "--epsilons", "2", "--delta", "0.1"])
+    assert "epsilon 2, delta 0.1: n* is " in capsys.readouterr().out
+    assert {(one.concepts, one.delta) for one in store.programs()} == {("0 1", 0.1)}
+    before = path.read_text().splitlines()
+    script.collect(store, path)
+    after = path.read_text().splitlines()
+    assert set(before) < set(after) and len(after) == len(before) + len(
+        [one for one in bracket(store.programs()) if one]
+    )
+    assert all(store.verify(one) for one in store.programs())
+    with_delta = next(one for one in store.programs() if one.table)
+    assert not store.verify(dataclasses.replace(with_delta, delta=0.05))

@@ -25,7 +25,7 @@ from dpjax.core.matrices import first_rows, zero_one_matrix
 from dpjax.core.types import Neighboring, Privacy
 
 Method = Literal["highs", "first-order"]
-"""HiGHS, or `first_order` for pure epsilon under REPLACE_ONE."""
+"""HiGHS, or `first_order` under REPLACE_ONE."""
 MOST_CONSTRAINTS: dict[Method, int] = {"highs": 1 << 17, "first-order": 1 << 25}
 """Privacy constraints: up to a minute by HiGHS, before symmetry; up to an hour by the first-order method, after it."""
 _MOST_BEFORE = 1 << 31  # constraints before symmetry
@@ -101,7 +101,7 @@ def optimum(
         everywhere differ by at most ``tolerance``.
       everywhere: whether to bound the learner's success over all distributions.
       method: "highs" solves each program exactly but for rounding; "first-order" until the bounds over its cases differ
-        by less than ``tolerance``, for programs that are a hundred times as large, with delta = 0 under REPLACE_ONE.
+        by less than ``tolerance``, for programs that are a hundred times as large, under REPLACE_ONE.
       level: a success that ends the search as soon as value is below it or everywhere at least it.
       seconds: no round begins later, and the first-order method ends soon after; None for no limit.
       watch: receives the number of finished rounds and the most that there can be.
@@ -155,7 +155,7 @@ def _solver(
 ) -> Callable[[list[Case], float, float | None], Any]:
     """A function of cases, the largest distance of the bounds and the level."""
     if method == "first-order":
-        return FirstOrder(databases, goal, group, math.exp(epsilon), seconds=seconds).solve
+        return FirstOrder(databases, goal, group, math.exp(epsilon), delta, seconds=seconds).solve
     return lambda cases, *_: solve(databases, goal, cases, group, math.exp(epsilon), delta)
 
 
@@ -171,9 +171,8 @@ def databases_of(goal: Goal, n: int, privacy: Privacy, neighboring: Neighboring,
     checks.integer("n", n, 1)
     databases = Databases(n, goal.cells, neighboring)
     checks.choice("method", method, MOST_CONSTRAINTS)
-    if method == "first-order" and (delta or neighboring is not Neighboring.REPLACE_ONE):
-        given = f"delta = {delta:g} under {neighboring.value}"
-        raise InputError("method", "delta = 0 under replace-one for first-order", given, 'take method="highs"')
+    if method == "first-order" and neighboring is not Neighboring.REPLACE_ONE:
+        raise InputError("neighboring", "replace-one for first-order", neighboring.value, 'take method="highs"')
     images = len(symmetries(goal)) if method == "first-order" else 1
     _require_fit(goal, databases, delta, min(MOST_CONSTRAINTS[method] * images, _MOST_BEFORE))
     return databases

@@ -8,6 +8,8 @@ import numpy as np
 
 from dpjax.attacks.optimum.stencil import Stencil
 
+_HALVINGS = 12
+
 
 def collected(stencil: Stencil, flows: np.ndarray) -> np.ndarray:
     """``float64[h, databases]``: the sum of each database's entries over its families."""
@@ -49,3 +51,28 @@ def private_laws(stencil: Stencil, laws: np.ndarray, factor: float) -> np.ndarra
     rest = 1 - sums / sums.max()
     part = rest.max() / (rest.max() + factor - 1) if rest.max() > 0 else 0.0
     return (1 - part) * majorant / sums.max() + ((1 - part) * rest + part) / len(laws)
+
+
+def approximate_laws(stencil: Stencil, laws: np.ndarray, factor: float, delta: float) -> np.ndarray:
+    """An (epsilon, delta)-private learner, close to ``laws`` if these hardly violate a constraint.
+
+    It is the mixture of the laws and of their `private_laws`, with the least share of the latter that suffices: the
+    largest violation is convex in the share, and 0 at 1.
+    """
+    laws = np.maximum(laws, 0)
+    laws = laws / laws.sum(axis=0)
+    pure, low, high = private_laws(stencil, laws, factor), 0.0, 1.0
+    if largest_violation(stencil, laws, factor) <= delta:
+        return laws
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        within = largest_violation(stencil, (1 - share) * laws + share * pure, factor) <= delta
+        low, high = (low, share) if within else (share, high)
+    return (1 - high) * laws + high * pure
+
+
+def largest_violation(stencil: Stencil, laws: np.ndarray, factor: float) -> float:
+    """The largest sum over hypotheses of the positive parts of p(S, h) - e^epsilon p(S', h), of neighbors S, S'."""
+    members = laws.ravel()[stencil.spread]
+    scaled = factor * members
+    return max(float(np.maximum(one - scaled, 0).sum(axis=1).max()) for one in members)

@@ -13,22 +13,27 @@ _WRITTEN_OUT = 16  # entries; longer columns are sorted
 
 
 def nearest_law(values: Array) -> Array:
-    """The nearest point with sum 1 and no negative entry of each column, ``float32[h, ...]``.
+    """The nearest point with sum 1 and no negative entry of each column, ``float32[h, ...]``."""
+    return jnp.maximum(values - threshold(values, 1), 0)
 
-    It is max(v - theta, 0) with theta the largest over j of (sum of the v >= v_j, less 1) / (their number).
+
+def threshold(values: Array, mass: Any) -> Array:
+    """The theta for which the sum of max(v - theta, 0) over each column is ``mass`` > 0, of ``float32[h, ...]``.
+
+    It is the largest over j of (sum of the v >= v_j, less the mass) / (their number).
     """
     if len(values) > _WRITTEN_OUT:
         ordered, shape = -jnp.sort(-values, axis=0), (-1,) + (1,) * (values.ndim - 1)
         ranks = jnp.arange(1, len(values) + 1, dtype=values.dtype).reshape(shape)
-        return jnp.maximum(values - jnp.max((jnp.cumsum(ordered, axis=0) - 1) / ranks, axis=0), 0)
+        return jnp.max((jnp.cumsum(ordered, axis=0) - mass) / ranks, axis=0)
     rows = list(values)
     thresholds = []
     for one in rows:
         above = [other >= one for other in rows]
         count = sum(part.astype(values.dtype) for part in above)
         total = sum(jnp.where(part, other, 0) for part, other in zip(above, rows, strict=True))
-        thresholds.append((total - 1) / count)
-    return jnp.maximum(values - reduce(jnp.maximum, thresholds), 0)
+        thresholds.append((total - mass) / count)
+    return reduce(jnp.maximum, thresholds)
 
 
 def nearest_in_family(values: Array, factor: Array, present: Array | None = None) -> Array:

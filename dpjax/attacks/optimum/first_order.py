@@ -1,6 +1,7 @@
-"""The program of `program` for pure epsilon, solved by a primal-dual method without a matrix.
+"""The program of `program` under REPLACE_ONE, solved by a primal-dual method without a matrix.
 
-In the form of `stencil`, with a weight w for each case and a flow z(T, a, h) in the polar cone of K for each family:
+In the form of `stencil`, for delta = 0, with a weight w for each case and a flow z(T, a, h) in the polar cone of K for
+each family (for delta > 0 see `constraints`):
 
     max over laws p, min over w in a simplex and z:  sum over cases of w <U, p> - <z, A p>,
     A p (T, a, h) = p(T + a, h).
@@ -29,10 +30,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.attacks.optimum.bounds import balanced, collected, private_laws
+from dpjax.attacks.optimum.bounds import collected
 from dpjax.attacks.optimum.cases import Case, Goal
 from dpjax.attacks.optimum.certificate import whole_weights
-from dpjax.attacks.optimum.cones import nearest_in_family, nearest_law
+from dpjax.attacks.optimum.cones import nearest_law
+from dpjax.attacks.optimum.constraints import Approximate, Pure, constraints_of_budget
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.families import FamilyCertificate
 from dpjax.attacks.optimum.private_table import private_table
@@ -52,7 +54,7 @@ class SaddlePoint:
     """Where a call ended: bounds over the cases in floating point, and the point that they are from.
 
     upper: no private learner has a larger worst success. lower: that of the private learner ``learner``.
-    steps: in all. seconds: in all.
+    flows: those of upper. steps: in all. seconds: in all.
     """
 
     stencil: Stencil
@@ -60,7 +62,7 @@ class SaddlePoint:
     lower: float
     laws: np.ndarray
     weights: np.ndarray
-    balanced: np.ndarray
+    flows: np.ndarray
     steps: int
     seconds: float
 
@@ -72,9 +74,9 @@ class SaddlePoint:
     def proof(
         self, goal: Goal, databases: Databases, epsilon: float, delta: float, cases: tuple[Case, ...]
     ) -> FamilyCertificate:
-        """The weights and flows as whole numbers, for delta = 0."""
-        flows = self.stencil.of_every_family(self.balanced)
-        return FamilyCertificate.of(goal, databases.rows, epsilon, cases, whole_weights(self.weights), flows)
+        """The weights and flows as whole numbers."""
+        flows = self.stencil.of_every_family(self.flows)
+        return FamilyCertificate.of(goal, databases.rows, epsilon, delta, cases, whole_weights(self.weights), flows)
 
     def table(self, databases: Databases, epsilon: float, delta: float) -> np.ndarray:
         """``uint32[databases, h]``: the learner as `private_table`."""
@@ -89,15 +91,16 @@ class SaddlePoint:
 
     @property
     def constraints(self) -> int:
-        """Two for each probability and family, after symmetry."""
-        return 2 * self.balanced.size
+        """Two for each probability and family, or one for each pair of them with delta > 0; after symmetry."""
+        kinds = len(self.flows)
+        return self.flows.size // kinds * (kinds - 1) if self.flows.ndim > 3 else 2 * self.flows.size
 
 
 class FirstOrder:
     """A solver of one program for growing lists of cases, each call from the point of the last one.
 
     Args:
-      databases, goal, group: of the program, under REPLACE_ONE. factor: e^epsilon.
+      databases, goal, group: of the program, under REPLACE_ONE. factor: e^epsilon. delta: in [0, 1).
       steps: at most so many in one call. seconds: at most so many in all, None for no limit. stencil: the
         constraints, by default all.
     """
@@ -108,18 +111,19 @@ class FirstOrder:
         goal: Goal,
         group: list[Symmetry],
         factor: float,
+        delta: float = 0.0,
         *,
         steps: int = 20_000,
         seconds: float | None = None,
         stencil: Stencil | None = None,
     ):
         self.stencil = stencil or Stencil(databases, group, goal.sizes[0])
-        self.goal, self.factor = goal, factor
+        self.goal, self.constraints = goal, constraints_of_budget(factor, delta)
         self.most, self.until = steps, None if seconds is None else time.monotonic() + seconds
         self.tables = jnp.asarray(self.stencil.spread, jnp.int32), jnp.asarray(self.stencil.collect, jnp.int32)
         size, families = len(self.stencil.of_databases.kept), len(self.stencil.of_families.kept)
-        h, kinds = goal.sizes[0], databases.kinds
-        self.point = jnp.full((h, size), 1 / h, jnp.float32), jnp.zeros((kinds, h, families), jnp.float32)
+        h, shape = goal.sizes[0], self.constraints.shape(databases.kinds)
+        self.point = jnp.full((h, size), 1 / h, jnp.float32), jnp.zeros((*shape, h, families), jnp.float32)
         self.weight, self.balance, self.begin, self.steps = dict[Case, float](), 1.0, time.perf_counter(), 0
 
     def solve(self, cases: list[Case], tolerance: float = 1e-3, level: float | None = None) -> SaddlePoint:
@@ -141,7 +145,7 @@ class FirstOrder:
             jnp.asarray(sizes[real], jnp.float32),
             jnp.asarray(never, jnp.float32),
             *self._scales(utility, real),
-            jnp.float32(self.factor),
+            self.constraints,
         )
         known = np.array([self.weight.get(some[0], 0.0) for some in alike])
         weights = known / known.sum() if known.any() else np.full(len(alike), 1 / len(alike))
@@ -207,26 +211,28 @@ class FirstOrder:
         column = np.where(inside, sigma[families], 0).sum(axis=0)
         sums = np.einsum("ohn,n->o", utility, stencil.of_databases.sizes[real])
         column[real] += _OF_CASES * np.einsum("ohn,o->hn", utility, sums).max(axis=0)
+        sigma = sigma / self.constraints.norm(stencil.databases.kinds)
         return jnp.asarray(1 / column, jnp.float32), jnp.asarray(sigma, jnp.float32)
 
     def _upper(self, point: Any, utility: np.ndarray, real: np.ndarray) -> tuple[float, Any]:
-        """The bound of the weights and flows of a point, and the balanced ones."""
+        """The bound of the weights and flows of a point, and those that prove it."""
         weights = np.maximum(np.asarray(point[1], float)[: len(utility)], 0)
-        weights, flows = weights / weights.sum(), balanced(np.asarray(point[2], float), self.factor)
-        value = -collected(self.stencil, flows)
+        weights, flows = weights / weights.sum(), self.constraints.valid(np.asarray(point[2], float))
+        value = -collected(self.stencil, self.constraints.given(flows))
         value[:, real] += np.einsum("o,ohn->hn", weights, utility)
-        return float(value.max(axis=0) @ self.stencil.of_databases.sizes), (weights, flows)
+        cost = self.constraints.cost(flows, self.stencil.of_families.sizes)
+        return float(value.max(axis=0) @ self.stencil.of_databases.sizes) + cost, (weights, flows)
 
     def _lower(self, point: Any, utility: np.ndarray, real: np.ndarray) -> tuple[float, Any]:
         """The worst success of a private learner close to a point, and its laws."""
-        laws = private_laws(self.stencil, np.asarray(point[0], float), self.factor)
+        laws = self.constraints.laws(self.stencil, np.asarray(point[0], float))
         success = np.einsum("ohn,hn,n->o", utility, laws[:, real], self.stencil.of_databases.sizes[real])
         return float(success.min()), laws
 
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["spread", "collect", "present", "utility", "real", "sizes", "never", "tau", "sigma", "factor"],
+    data_fields=["spread", "collect", "present", "utility", "real", "sizes", "never", "tau", "sigma", "privacy"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -242,22 +248,22 @@ class _Program:
     never: Any
     tau: Any
     sigma: Any
-    factor: Any
+    privacy: Pure | Approximate
 
     def step(self, point: Any, balance: Any) -> Any:
         """One step from (p, w, z)."""
         laws, weights, flows = point
-        flat = jnp.append(flows.ravel(), jnp.float32(0))
+        flat = jnp.append(self.privacy.given(flows).ravel(), jnp.float32(0))
         slope = -reduce(jnp.add, [flat[places] for places in self.collect])
         slope = slope.at[:, self.real].add(jnp.einsum("o,ohn->hn", weights, self.utility))
         new = nearest_law(laws + self.tau / balance * slope)
         ahead = 2 * new - laws
         success = jnp.einsum("ohn,hn,n->o", self.utility, ahead[:, self.real], self.sizes) + self.never
-        moved = flows + balance * self.sigma * ahead.ravel()[self.spread]
+        members = ahead.ravel()[self.spread]
         return (
             new,
             nearest_law(weights - balance * _OF_CASES * success),
-            moved - nearest_in_family(moved, self.factor, self.present),
+            self.privacy.step(flows, balance * self.sigma, members, self.present),
         )
 
 

@@ -43,10 +43,10 @@ def relaxed_bound(
     level: float | None = None,
     seconds: float | None = None,
 ) -> tuple[Fraction, FamilyCertificate]:
-    """(A success that no epsilon-private learner of ``n`` rows exceeds in the worst case, its certificate).
+    """(A success that no private learner of ``n`` rows exceeds in the worst case, its certificate).
 
     Args:
-      goal, n, privacy: with delta = 0, under REPLACE_ONE. within: rows, at least 0.
+      goal, n, privacy: under REPLACE_ONE. within: rows, at least 0.
       grid, distributions, tolerance, level, seconds: as those of `best.optimum`; no distributions are added.
     """
     databases = databases_of(goal, n, privacy, Neighboring.REPLACE_ONE, "first-order")
@@ -55,9 +55,7 @@ def relaxed_bound(
     stencil = Stencil(databases, group, goal.sizes[0], distances(goal, databases) <= within)
     further = [goal.case(target, masses) for target in goal.each_target for masses in distributions]
     cases = closed_cases(goal, [*goal.on_grid(grid), *further], group)
-    epsilon = float(privacy.epsilon)
-    point = FirstOrder(databases, goal, group, math.exp(epsilon), seconds=seconds, stencil=stencil).solve(
-        cases, tolerance, level
-    )
-    certificate = point.proof(goal, databases, epsilon, 0.0, tuple(cases))
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    solver = FirstOrder(databases, goal, group, math.exp(epsilon), delta, seconds=seconds, stencil=stencil)
+    certificate = solver.solve(cases, tolerance, level).proof(goal, databases, epsilon, delta, tuple(cases))
     return certificate.bound(), certificate

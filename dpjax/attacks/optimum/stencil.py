@@ -1,8 +1,8 @@
-"""The privacy constraints of pure epsilon as two tables of places, without a matrix.
+"""The privacy constraints under REPLACE_ONE as two tables of places, without a matrix.
 
 The databases T + a of a family (n - 1 common rows T and one of kind a) are neighbors of each other, and every pair of
 neighbors is in one family. So the operator of the constraints copies each probability into the families of its
-database, q(T, a, h) = p(T + a, h), and the constraints are those of a cone in each (T, h):
+database, q(T, a, h) = p(T + a, h), and with delta = 0 (otherwise see `constraints`) these are in a cone:
 
     K = {q : l <= q(a) <= e^epsilon l for all a, for some l >= 0}.
 
@@ -134,12 +134,12 @@ class Stencil:
         return laws.T.ravel()[self.whole].T
 
     def of_every_family(self, flows: np.ndarray) -> np.ndarray:
-        """Flows ``[kinds, h, families]`` with those of families that are left out, 0."""
+        """Flows ``[..., h, families]`` with those of families that are left out, 0."""
         if self.inside is None:
             return flows
         kept = self._every_family.kept
-        every = np.zeros((*flows.shape[:2], len(kept)), flows.dtype)
-        every[:, :, np.searchsorted(kept, self.of_families.kept)] = flows
+        every = np.zeros((*flows.shape[:-1], len(kept)), flows.dtype)
+        every[..., np.searchsorted(kept, self.of_families.kept)] = flows
         return every
 
     def _places(self, members: np.ndarray) -> np.ndarray:

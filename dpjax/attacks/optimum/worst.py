@@ -45,11 +45,13 @@ def worst_distribution(
     tolerance: float = 1e-4,
     simplices: int = 2000,
     unit: int = 1,
+    enough: float = np.inf,
 ) -> Worst:
     """The worst distribution for a target (agnostic: None).
 
     probabilities: ``[databases, h]``, the learner, in units of 1 / ``unit``. The search ends when ``value - least`` is
-    at most ``tolerance``, or after ``simplices`` halvings; ``least`` is a lower bound in both cases.
+    at most ``tolerance``, when ``least`` is at least ``enough``, or after ``simplices`` halvings; ``least`` is a lower
+    bound in all cases.
     """
     excess, alpha = goal.excess(target), float(goal.alpha)
     steps = Databases(databases.rows, goal.parts)
@@ -69,7 +71,7 @@ def worst_distribution(
     consider(np.eye(goal.parts), _coefficients(probabilities, goal, databases, target) / unit, 0)
     for _ in range(simplices):
         least, _, corner, coefficients, depth = heap[0]
-        if least >= best - tolerance or depth >= _DEEPEST or goal.parts == 1:
+        if least >= min(best - tolerance, enough + _ROUNDING) or depth >= _DEEPEST or goal.parts == 1:
             break
         heapq.heappop(heap)
         i, j = max(combinations(range(goal.parts), 2), key=lambda e: np.abs(corner[e[0]] - corner[e[1]]).sum())
@@ -83,7 +85,13 @@ def worst_distribution(
 
 
 def worst_of_all(
-    table: np.ndarray, goal: Goal, databases: Databases, group: list[Symmetry], tolerance: float = 1e-4
+    table: np.ndarray,
+    goal: Goal,
+    databases: Databases,
+    group: list[Symmetry],
+    tolerance: float = 1e-4,
+    simplices: int = 2000,
+    enough: float = np.inf,
 ) -> list[tuple[_Target, Worst]]:
     """The worst distribution of a table for one target of each orbit, with bounds that hold for the whole orbit.
 
@@ -94,7 +102,7 @@ def worst_of_all(
     for target in goal.each_target:
         if target in known:
             continue
-        search = worst_distribution(table, goal, databases, target, tolerance, unit=TOTAL)
+        search = worst_distribution(table, goal, databases, target, tolerance, simplices, TOTAL, enough)
         images = {} if target is None else {one.targets[target]: one for one in reversed(group)}
         known.update([target, *images])
         others = [one for image, one in images.items() if image != target]

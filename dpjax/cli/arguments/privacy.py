@@ -179,7 +179,7 @@ class OptimumCommand(Command):
     gap: Real = 0.001
     """Rounds end when the two bounds over all distributions differ by at most this."""
     method: str = "highs"
-    """highs, or first-order for programs with delta = 0 under replace-one that are a hundred times as large."""
+    """highs, or first-order for programs under replace-one that are a hundred times as large."""
     learners: tuple[str, ...] = ("KLN",)
     """Learners to compare, with their arguments as for `dpjax curve`."""
 
@@ -189,10 +189,10 @@ class AtlasCommand(Command):
     """Print what is known of a tiny class: dimensions, and how many rows its best private learner needs.
 
     For a class on at most 4 points prints its dimensions with witnesses; the least number of rows n* with which some
-    learner, without privacy and with each epsilon (delta = 0), has error at most alpha with probability 1 - beta for
+    learner, without privacy and with each epsilon and delta, has error at most alpha with probability 1 - beta for
     every target and distribution, or a bracket of it; what proves each end of the bracket; and lower bounds by name.
-    For the default alpha and beta and epsilon .5, 1 and 2 it is looked up in the collection that comes with dpjax, or
-    derived from other classes of it; others are computed for --seconds.
+    For the default alpha and beta, epsilon .5, 1 and 2, and delta 0 it is looked up in the collection that comes with
+    dpjax, which has delta .01 too, or derived from other classes of it; others are computed for --seconds.
 
     Example: dpjax atlas "thresholds(2)"
     Example: dpjax atlas "points(3)" --epsilon 1 --seconds 120
@@ -204,6 +204,8 @@ class AtlasCommand(Command):
     """The class, as for `dpjax dimension`."""
     epsilon: tuple[Real, ...] = (0.5, 1.0, 2.0)
     """Privacy parameters epsilon, at most 16."""
+    delta: Real = 0.0
+    """Privacy parameter delta; 0 for pure privacy."""
     alpha: Real = 0.3
     """Accuracy alpha, the largest error of a good hypothesis."""
     beta: Real = 0.1

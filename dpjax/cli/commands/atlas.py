@@ -31,12 +31,14 @@ def run(command: AtlasCommand) -> Answer:
     matrix = tiny_class(np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made))
     accuracy = Accuracy(command.alpha, command.beta)
     stored = _stored(command.store)
-    brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, [*packaged(), *stored])
+    delta = checks.delta(command.delta)
+    brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, [*packaged(), *stored], delta)
     dimensions = list(summary(np.array(matrix), command.seconds))
     answer = {
         "class": name_of(matrix),
         "concepts": len(matrix),
         "points": len(matrix[0]),
+        "delta": delta,
         "dimensions": [
             {"name": one.name, "lower": str(one.lower), "upper": str(one.upper), "witness": str(one.witness)}
             for one in dimensions
@@ -85,7 +87,8 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
         value = one["lower"] if one["lower"] == one["upper"] else f"{one['lower']} to {one['upper']}"
         out.print(f"{one['name']:37} {value:8} {one['witness']}")
     level = 1 - command.beta
-    out.print(f"rows n* of the best learner for error {command.alpha:g} with probability {level:g}, delta = 0:")
+    goal = f"error {command.alpha:g} with probability {level:g}, delta = {command.delta:g}"
+    out.print(f"rows n* of the best learner for {goal}:")
     table = Table("epsilon", "n*", "no learner", "learner found", "by formulas", "from")
     for row in answer["rows"]:
         below, enough = row["no_learner"], row["learner"]
@@ -120,7 +123,7 @@ def _proofs(row: dict[str, Any]) -> str:
 def _require_proofs(collection: Collection, programs: Sequence[Program | None]) -> None:
     for program in programs:
         if program and not collection.verify(program):
-            actual = f"others for n = {program.n}, epsilon = {program.epsilon}"
+            actual = f"others for n = {program.n}, epsilon = {program.epsilon}, delta = {program.delta}"
             raise InputError(
                 "store", "proofs of the bounds that are stored", actual, "solve it again, or omit the store"
             )

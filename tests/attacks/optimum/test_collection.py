@@ -97,6 +97,29 @@ def test_arrays_are_whole_numbers(made):
     assert {len(case) for case in json.loads(str(proof["cases"]))} == {2}
 
 
+def test_a_delta_is_read_back_and_verified(tmp_path):
+    store, goal = Collection(tmp_path), goal_of([[0, 0], [0, 1], [1, 0]], 0.3)
+    how = {"rounds": 20, "tolerance": 2e-3, "method": "first-order", "level": 0.9}
+    for n in (6, 7):
+        store.add(CODE, 0.9, optimum(goal, n, Privacy(2.0, 0.01), **how))
+    below, enough = bracket(store.programs())
+    assert (below.n, enough.n, below.delta, enough.delta) == (6, 7, 0.01, 0.01)
+    assert store.verify(below) and store.verify(enough)
+    assert store.read(below.certificate)["flows"].ndim == 4
+    for wrong in (
+        replace(below, delta=0.0),
+        replace(below, delta=0.05),
+        replace(below, upper=below.upper - 0.01),
+        replace(enough, delta=0.0),
+        replace(enough, delta=0.005),
+        replace(enough, lower=enough.lower + 0.01),
+    ):
+        assert not verified(store, wrong)
+    assert list(read_programs(json.dumps(json.loads(below.line()) | {"delta": 1.0}))) == []
+    old = {name: value for name, value in json.loads(below.line()).items() if name != "delta"}
+    assert [one.delta for one in read_programs(json.dumps(old))] == [0.0]
+
+
 def test_a_certificate_of_pairs_is_read_back(tmp_path):
     """HiGHS has flows of pairs of neighbors."""
     store, goal = Collection(tmp_path), goal_of([[0, 0], [0, 1], [1, 0]], 0.3)
@@ -110,11 +133,12 @@ def test_the_packaged_collection():
     programs, codes = packaged(), {code_of(one) for one in tiny_classes(3)}
     assert {one.concepts for one in programs} - codes == {code_of(tiny_classes(4)[-1])}
     assert codes <= {one.concepts for one in programs} and {one.epsilon for one in programs} >= {None, 1.0, 2.0}
+    assert {one.delta for one in programs} == {0.0, 0.01} and all(one.epsilon or not one.delta for one in programs)
     ends = {}
     for one in programs:
         assert (one.upper < one.level) != (one.lower >= one.level) and one.alpha == 0.3 and one.level == 0.9
         assert bool(one.certificate) == (one.upper < one.level and one.epsilon is not None)
-        ends.setdefault((one.concepts, one.epsilon), []).append(one)
+        ends.setdefault((one.concepts, one.epsilon, one.delta), []).append(one)
     for some in ends.values():
         below, enough = bracket(some)
         assert len(some) == (below is not None) + (enough is not None)

@@ -181,14 +181,11 @@ def test_planted_bugs_are_caught():
     assert not is_private(found.table, found.databases, 0.99, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("budget", "neighboring"),
-    [(Privacy(1.0, 0.01), Neighboring.REPLACE_ONE), (Privacy(1.0), Neighboring.ADD_OR_REMOVE_ONE)],
-)
-def test_what_it_cannot_solve_is_refused(budget, neighboring):
+@pytest.mark.parametrize("budget", [Privacy(1.0, 0.01), Privacy(1.0)])
+def test_what_it_cannot_solve_is_refused(budget):
     goal = goal_of(ALL, 0.3)
     with pytest.raises(InputError, match="highs"):
-        optimum(goal, 2, budget, neighboring=neighboring, method="first-order")
+        optimum(goal, 2, budget, neighboring=Neighboring.ADD_OR_REMOVE_ONE, method="first-order")
 
 
 def test_wrong_methods_and_sizes_are_refused():

@@ -93,5 +93,5 @@ def test_wrong_input():
     goal = goal_of(thresholds(2), 0.3)
     with pytest.raises(InputError, match="within"):
         relaxed_bound(goal, 3, Privacy(1.0), -1)
-    with pytest.raises(InputError, match="delta"):
-        relaxed_bound(goal, 3, Privacy(1.0, 0.1), 1)
+    with pytest.raises(InputError, match="epsilon"):
+        relaxed_bound(goal, 3, Privacy(17.0, 0.1), 1)
