@@ -12,7 +12,7 @@ from dpjax.advice.derived import derived
 from dpjax.attacks.optimum.tiny import code_of, matrix_of_code, tiny_classes
 
 PROGRAMS = packaged()
-EPSILONS = (None, 2.0, 1.0, 0.5)
+BUDGETS = ((None, 0.0), *((epsilon, delta) for epsilon in (2.0, 1.0, 0.5) for delta in (0.0, 0.01)))
 
 
 def test_bounds_of_others_agree_with_what_was_solved():
@@ -21,14 +21,16 @@ def test_bounds_of_others_agree_with_what_was_solved():
     for matrix in tiny_classes(3):
         code = code_of(matrix)
         others = [one for one in PROGRAMS if one.concepts != code]
-        for epsilon in EPSILONS:
-            below, enough = bracket(one for one in PROGRAMS if (one.concepts, one.epsilon) == (code, epsilon))
-            low, high = derived(matrix, epsilon, 0.3, 0.9, others)
+        for budget in BUDGETS:
+            below, enough = bracket(
+                one for one in PROGRAMS if (one.concepts, one.epsilon, one.delta) == (code, *budget)
+            )
+            low, high = derived(matrix, budget[0], 0.3, 0.9, others, budget[1])
             compared += bool(enough and low) + bool(below and high)
             assert not (enough and low) or low.n < enough.n
             assert not (below and high) or below.n < high.n
             assert not (low and high) or low.n < high.n
-    assert compared > 100
+    assert compared > 120
 
 
 def test_of_another_class_only_one_bound_holds():
@@ -36,11 +38,11 @@ def test_of_another_class_only_one_bound_holds():
     seen = 0
     for matrix in tiny_classes(3):
         code = code_of(matrix)
-        own = {(one.epsilon, one.n): one for one in PROGRAMS if one.concepts == code}
+        own = {(one.epsilon, one.delta, one.n): one for one in PROGRAMS if one.concepts == code}
         others = [one for one in PROGRAMS if one.concepts != code]
-        for epsilon in EPSILONS:
-            for end, refutes in zip(derived(matrix, epsilon, 0.3, 0.9, others), (True, False), strict=True):
-                if end and (solved := own.get((epsilon, end.n))):
+        for epsilon, delta in BUDGETS:
+            for end, refutes in zip(derived(matrix, epsilon, 0.3, 0.9, others, delta), (True, False), strict=True):
+                if end and (solved := own.get((epsilon, delta, end.n))):
                     told, seen = end.tried(refutes=refutes), seen + 1
                     assert told.lower <= solved.upper and solved.lower <= told.upper
     assert seen > 20
@@ -50,9 +52,10 @@ def test_bounds_of_other_budgets_agree_with_what_was_solved():
     for matrix in tiny_classes(3):
         code = code_of(matrix)
         mine = [one for one in PROGRAMS if one.concepts == code]
-        for epsilon in EPSILONS:
-            below, enough = bracket(one for one in mine if one.epsilon == epsilon)
-            low, high = derived(matrix, epsilon, 0.3, 0.9, [one for one in mine if one.epsilon != epsilon])
+        for budget in BUDGETS:
+            below, enough = bracket(one for one in mine if (one.epsilon, one.delta) == budget)
+            others = [one for one in mine if (one.epsilon, one.delta) != budget]
+            low, high = derived(matrix, budget[0], 0.3, 0.9, others, budget[1])
             assert not (enough and low) or low.n < enough.n
             assert not (below and high) or below.n < high.n
 

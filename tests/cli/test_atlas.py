@@ -52,10 +52,11 @@ def test_another_success_is_computed(capsys):
 
 
 def test_a_delta_of_the_collection_and_another(capsys):
-    """With delta = 0.01 the collection has certificates of its own; a learner with a smaller delta serves."""
+    """With delta = 0.01 the collection has certificates, and learners with delta = 0 serve."""
     found = answer(capsys, "thresholds(2)", "--epsilon", "2", "--delta", "0.01")
     row = found["rows"][1]
-    assert (found["delta"], row["n"]) == (0.01, "7") and row["no_learner"]["n"] == 6 and not row["no_learner_from"]
+    assert (found["delta"], row["n"], row["no_learner"]["n"]) == (0.01, "7", 6)
+    assert (row["no_learner_from"], row["learner_from"]) == ("subclass 00 01", "delta 0") and row["certificate"]
     row = answer(capsys, "thresholds(1)", "--epsilon", "1", "--delta", "0.2", "--beta", "0.2")["rows"][1]
     assert row["source"] == "computed" and row["high"] == 2
     assert cli.main(["atlas", "thresholds(2)", "--epsilon", "2", "--delta", "0.01"]) == 0
