@@ -63,7 +63,11 @@ all distributions is bounded by subdivision in floating point; "9 to 10" is a br
 one about a subclass, a superclass, a restriction to some points, or another epsilon
 ([reductions](../proofs/best-learner.md#reductions-between-classes)): `dpjax atlas` names it. Without privacy there is a
 certificate, too, which `dpjax` computes again in seconds and does not store. LD is the Littlestone dimension, VC* the
-dual VC dimension, TD the teaching and RTD the recursive teaching dimension.
+dual VC dimension, TD the teaching and RTD the recursive teaching dimension. The threshold and the dual VC dimension
+depend on the labels' names, n* does not: theirs are the largest over exchanges of labels at points. A usual name in
+brackets is that of a class which is the same up to renaming: thresholds are 000 001 011 111, and 000 001 010 101 with
+the labels of the middle point exchanged. A point on which all concepts agree makes a class harder, 00 01 than 0 1,
+since rows there say nothing.
 
 """
 FOUND = """
@@ -111,7 +115,9 @@ to 0.899 within 1, where the whole program has 0.886. dpjax does not use them.
 The figure is a [file of its own](figures/atlas.svg): opened in a browser, without a network, it names the classes of
 each mark under the pointer. A dot is an n* that is known, and larger for more classes; a bar is a bracket.
 
-Classes with n* = 1 without privacy, two concepts that differ on every point, are left out of what follows.
+Left out of what follows are the two concepts that differ on every point, for which one row is enough without privacy,
+and classes whose concepts are the same, or opposite, at two points, which are classes on fewer points. {kept} of {all}
+classes are left.
 
 Laws that two classes refute, among all on at most 4 points; the pair that is the farthest apart by proved bounds:
 
@@ -142,10 +148,12 @@ would not be listed.
 
 [`atlas.parquet`](data/atlas.parquet) has a line for each class, epsilon and delta: dimensions, the ends of the bracket,
 the step that leads to each end, and the digests of its certificate and its table; `pandas.read_parquet` or
-`pyarrow.parquet.read_table` reads it, and `low == high` selects what is known. License: Apache-2.0, as dpjax. Made by
-`python scripts/atlas.py page` from `dpjax/advice/atlas.jsonl`, which `collect` makes of a folder of proofs. Population:
-every class on at most 4 points up to symmetry, {all} in all, so that no class was selected, and the classes on more
-points that the table above names. Goal: error at most {alpha:g} with probability 0.9, improper, one concept, delta = 0
+`pyarrow.parquet.read_table` reads it, and `low == high` selects what is known. License: Apache-2.0, as dpjax.
+`repeated` says whether the class is one on fewer points. Made by `python scripts/atlas.py page` from
+`dpjax/advice/atlas.jsonl`, which `collect` makes of a folder of proofs. The proofs are too large for the package:
+`compute` makes them again, and `dpjax atlas CLASS --store FOLDER` verifies them. Population: every class on at most 4
+points up to symmetry, {all} in all, so that no class was selected, and the classes on more points that the table above
+names. Goal: error at most {alpha:g} with probability 0.9, improper, one concept, delta = 0
 and {delta:g}, replace-one. Not in it: other goals. Lower ends rest on whole numbers; the success of tables rests on
 floating point, with a margin of 1e-12. A few proofs at epsilon = 0.5 are from smaller programs: learners that look at
 [counts that cancel](../proofs/best-learner.md#counts-that-cancel) alone (`scripts/atlas_signed.py`), and certificates
@@ -305,6 +313,7 @@ def page(path: Path, measurements: Sequence[Sequence[Any]]) -> None:
         fits="\n".join(f"At epsilon = {e:g}:\n\n{table(FIT, fits(small, four, e))}" for e in (1.0, 2.0)),
         correlations=table(heads, [list(row) for row in zip(PARAMETERS, *columns, strict=True)]),
         survivors=survivors(informative(records)),
+        kept=len(informative(records)),
         hand=by_hand(programs),
         speed=speed_table(measurements),
     )

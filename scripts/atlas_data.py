@@ -1,7 +1,8 @@
 """Classes on a few points, as records: dimensions, brackets of n*, and what proves their ends."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dpjax.advice.atlas import MOST_POINTS
 from dpjax.advice.collection import Program
 from dpjax.advice.derived import derived
 from dpjax.attacks.optimum.tiny import Matrix, code_of, name_of
+from dpjax.dimensions import dual_vc_dimension, threshold_dimension
 from dpjax.dimensions.summary import summary
 
 DIMENSIONS = {
@@ -25,6 +27,7 @@ DIMENSIONS = {
     "TD": "teaching dimension",
     "RTD": "recursive teaching dimension",
 }
+OF_LABELS = {"VC*": dual_vc_dimension, "threshold": threshold_dimension}
 EPSILONS = (None, 0.5, 1.0, 2.0)
 ALPHA, BETA, DELTA = 0.3, 0.1, 0.01
 LICENSE = "Apache-2.0, as dpjax"
@@ -38,6 +41,7 @@ def record(matrix: Matrix, programs: Iterable[Program]) -> dict[str, Any]:
     """A class: its dimensions by the names of the table, and under each epsilon what is known of n*."""
     values = {one.name: int(one.lower) for one in summary(np.array(matrix), 60.0) if one.name in DIMENSIONS.values()}
     numbers = {short: values[name] for short, name in DIMENSIONS.items()}
+    numbers |= {short: _largest(np.array(matrix), of) for short, of in OF_LABELS.items()}
     programs = list(programs)
     of_delta = {
         delta: {epsilon: derived(matrix, epsilon, ALPHA, round(1 - BETA, 12), programs, delta) for epsilon in some}
@@ -45,7 +49,20 @@ def record(matrix: Matrix, programs: Iterable[Program]) -> dict[str, Any]:
     }
     size, brackets = round(math.log2(len(matrix)), 4), {"brackets": of_delta[0.0], "approximate": of_delta[DELTA]}
     name = name_of(matrix) if len(matrix[0]) <= MOST_POINTS else code_of(matrix)
-    return {"points": len(matrix[0]), "class": name, "log2 size": size, **numbers, **brackets}
+    head = {"points": len(matrix[0]), "class": name, "repeated": repeated(matrix), "log2 size": size}
+    return head | numbers | brackets
+
+
+def repeated(matrix: Matrix) -> bool:
+    """Whether the concepts are the same, or opposite, at two points: the class is one on fewer points, then."""
+    columns = [tuple(label ^ column[0] for label in column) for column in zip(*matrix, strict=True)]
+    return len(set(columns)) < len(columns)
+
+
+def _largest(matrix: np.ndarray, dimension: Callable[..., Any]) -> int:
+    """The dimension, the largest over exchanges of labels at points, which n* does not depend on."""
+    flips = product((0, 1), repeat=matrix.shape[1])
+    return max(int(dimension(matrix ^ np.array(flip), 60.0).lower) for flip in flips)
 
 
 def ends(one: dict[str, Any], epsilon: float | None, delta: float = 0.0) -> tuple[int, int | None]:

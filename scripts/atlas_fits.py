@@ -33,7 +33,9 @@ def fits(small: Sequence[dict[str, Any]], large: Sequence[dict[str, Any]], epsil
         terms = [f"{weight:+.2f} {name}" for weight, name in zip(weights[1:], names, strict=True)]
         errors = [left_out(table, choice) for choice in wanted]
         counts = [f"{len(wide) - below - above} of {len(wide)}", str(below), str(above)]
-        rows.append([" and ".join(names) or "none", " ".join([f"{weights[0]:.2f}", *terms]), _range(errors), *counts])
+        rows.append(
+            [" and ".join(names) or "a constant", " ".join([f"{weights[0]:.2f}", *terms]), _range(errors), *counts]
+        )
     nested = [_selected(some, choice) for choice in wanted[:3]]
     return [*rows, ["at most two, selected again", "-", _range(nested), "-", "-", "-"]]
 

@@ -20,8 +20,9 @@ Pair = tuple[dict[str, Any], float | None]
 
 
 def informative(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without classes that one row tells all of: two concepts that differ on every point."""
-    return [one for one in records if ends(one, None)[1] != 1]
+    """Without classes that one row tells all of, two concepts that differ on every point, and without those that are a
+    class on fewer points with a point repeated."""
+    return [one for one in records if ends(one, None)[1] != 1 and not one["repeated"]]
 
 
 def choices(records: Sequence[dict[str, Any]], epsilon: float) -> list[np.ndarray]:
@@ -43,7 +44,7 @@ def correlations(records: Sequence[dict[str, Any]], epsilon: float) -> list[list
         if not np.ptp(values):
             rows.append([name, "one value"])
             continue
-        found = [spearmanr(values, choice).statistic for choice in wanted]
+        found = [spearmanr(values, choice).statistic for choice in wanted if np.ptp(choice)] or [0.0]
         least, most = (f"{end:.2f}" for end in (min(found), max(found)))
         rows.append([name, least if least == most else f"{least} to {most}"])
     return rows

@@ -13,7 +13,7 @@ from dpjax.attacks.optimum.best import databases_of, goal_of, optimum
 from dpjax.attacks.optimum.cases import Goal
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.rows import Needed, Tried, rows_needed
-from dpjax.attacks.optimum.tiny import Matrix, code_of, representative, rows_of
+from dpjax.attacks.optimum.tiny import Matrix, code_of, rows_of
 from dpjax.attacks.optimum.without_privacy import best_without_privacy
 from dpjax.concepts import Finite, distributions
 from dpjax.core import checks
@@ -61,7 +61,7 @@ class Bracket:
 
 
 def tiny_class(matrix: Any) -> Matrix:
-    """The representative of a class under the symmetries of the atlas.
+    """The different concepts of a class; its representative under the symmetries of the atlas is in the collection.
 
     InputError for a class with one concept, on more than 4 points, or with labels other than 0 and 1.
     """
@@ -74,7 +74,7 @@ def tiny_class(matrix: Any) -> Matrix:
     if points > MOST_POINTS:
         given = f"{points} points: {2**points} hypotheses" if points < 64 else f"{points} points"
         raise InputError("class", f"at most {MOST_POINTS} points", given, "see dpjax dimension and dpjax plan")
-    return representative(rows_of(rows))
+    return rows_of(rows)
 
 
 def rows_of_class(

@@ -35,6 +35,14 @@ def test_a_renamed_class_is_the_same(capsys, tmp_path):
     assert found["class"] == "00 01 10 (thresholds)" and found["rows"][1]["n"] == "7"
 
 
+def test_a_class_by_its_concepts_has_its_own_dimensions(capsys):
+    """As `dpjax dimension` has them, whatever the representative in the collection is."""
+    found = answer(capsys, "000 001 011 111", "--epsilon", "2")
+    assert (found["class"], found["given"]) == ("000 001 010 101 (thresholds)", "000 001 011 111")
+    assert {one["name"]: one["lower"] for one in found["dimensions"]}["threshold dimension"] == "3"
+    assert found["rows"][1]["n"] == "9"
+
+
 def test_a_class_on_four_points_is_bracketed_by_others(capsys, tmp_path):
     np.savetxt(tmp_path / "class.csv", [[0, 0, 0, 0], [0, 0, 1, 1], [1, 1, 0, 1]], fmt="%d", delimiter=",")
     found = answer(capsys, str(tmp_path / "class.csv"), "--epsilon", "1", "--seconds", "1e-3")["rows"][1]
@@ -81,6 +89,10 @@ def test_too_few_seconds_give_what_is_proved(capsys):
     [
         (("ones.csv",), "class: expected at least two different concepts, got 2 rows, all equal"),
         (("one.csv",), "got one concept"),
+        (("00 00 00",), "got 3 rows, all equal"),
+        (("01",), "got one concept"),
+        (("00 010",), "class: expected concepts with as many labels each, got [2, 3]"),
+        (("00 02",), "expected 0 or 1"),
         (("Thresholds(64)",), "expected at most 4 points"),
         (("thresholds(5)",), "5 points: 32 hypotheses"),
         (("thresholds(2)", "--epsilon", "0"), "epsilon"),

@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import atlas as script
+import atlas_data
 import atlas_fits
 import atlas_four
 import atlas_larger
@@ -97,11 +98,28 @@ def record(low, high, **values):
     program = read_one(0.5, 0.4), read_one(1.0, 0.95)
     ends = Derived(low - 1, program[0], ""), Derived(high, program[1], "")
     numbers = dict.fromkeys(atlas_laws.PARAMETERS, 1) | values
-    return {"class": f"{low}-{high}", "points": 2, **numbers, "brackets": dict.fromkeys((None, 0.5, 1.0, 2.0), ends)}
+    head = {"class": f"{low}-{high}", "points": 2, "repeated": False}
+    return head | numbers | {"brackets": dict.fromkeys((None, 0.5, 1.0, 2.0), ends)}
 
 
 def read_one(upper, lower):
     return script.Program("0 1", 1, 1.0, 0.3, 0.9, upper, lower)
+
+
+def test_dimensions_do_not_depend_on_the_names_of_labels():
+    for concepts in tiny_classes(3):
+        first = atlas_data.record(concepts, [])
+        for flip in ((0, 1, 0), (1, 0, 1)):
+            other = tuple(tuple(label ^ one for label, one in zip(row, flip, strict=False)) for row in concepts)
+            again = atlas_data.record(other, [])
+            assert all(first[name] == again[name] for name in (*atlas_laws.PARAMETERS, "repeated"))
+    assert atlas_data.record(((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 1)), [])["threshold"] == 3  # thresholds
+    assert [atlas_data.repeated(concepts) for concepts in tiny_classes(2)] == [False, False, True, False, False]
+
+
+def test_a_class_with_a_point_repeated_is_counted_once():
+    some = [record(5, 5), record(5, 5) | {"repeated": True}]
+    assert atlas_laws.informative(some) == some[:1]
 
 
 def test_laws_are_refuted_by_proved_bounds_alone():
@@ -126,7 +144,7 @@ def test_a_sum_of_dimensions_is_fitted_and_judged_on_other_classes():
     small = [record(3 + 2 * d, 3 + 2 * d, VC=d % 7, TD=int(noise[d])) for d in range(7)] * 2
     large = [record(low, low + 1, VC=9) for low in (10, 20, 21, 22)]
     none, one, two, again = atlas_fits.fits(small, large, 1.0)
-    assert none[0] == "none" and none[1] == "9.00" and float(none[2]) > 4
+    assert none[0] == "a constant" and none[1] == "9.00" and float(none[2]) > 4
     assert one == ["VC", "3.00 +2.00 VC", "0.00", "2 of 4", "1", "1"]
     assert float(two[2]) == float(again[2]) == 0
     wide = [record(n, n + 2 * n % 3, VC=n) for n in range(4, 9)]

@@ -195,13 +195,13 @@ class AtlasCommand(Command):
     dpjax, which has delta .01 too, or derived from other classes of it; others are computed for --seconds.
 
     Example: dpjax atlas "thresholds(2)"
-    Example: dpjax atlas "points(3)" --epsilon 1 --seconds 120
+    Example: dpjax atlas "0000 0001 0010 0100" --epsilon 1
     Example: dpjax atlas my_class.csv --epsilon 2 --json
     """
 
     compiles: ClassVar[bool] = True
     matrix: tyro.conf.Positional[str]
-    """The class, as for `dpjax dimension`."""
+    """The class, as for `dpjax dimension`, or its concepts, each by its labels, as "00 01 10"."""
     epsilon: tuple[Real, ...] = (0.5, 1.0, 2.0)
     """Privacy parameters epsilon, at most 16."""
     delta: Real = 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.advice.atlas import Bracket, rows_of_class, tiny_class
 from dpjax.advice.collection import Collection, Program, packaged
-from dpjax.attacks.optimum.tiny import name_of
+from dpjax.attacks.optimum.tiny import code_of, matrix_of_code, name_of, representative
 from dpjax.cli.arguments.privacy import AtlasCommand
 from dpjax.cli.named import builder_of, class_of
 from dpjax.cli.output import Answer, console
@@ -27,15 +27,16 @@ def run(command: AtlasCommand) -> Answer:
     if not command.epsilon:
         raise InputError("epsilon", "at least one epsilon", "none", "give some, for example --epsilon 1 2")
     epsilons = [checks.epsilon(epsilon) for epsilon in command.epsilon]
-    made = class_of(command.matrix, command.imports)
-    matrix = tiny_class(np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made))
+    given = tiny_class(_given(command))
+    matrix = representative(given)
     accuracy = Accuracy(command.alpha, command.beta)
     stored = _stored(command.store)
     delta = checks.delta(command.delta)
     brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, [*packaged(), *stored], delta)
-    dimensions = list(summary(np.array(matrix), command.seconds))
+    dimensions = list(summary(np.array(given), command.seconds))
     answer = {
         "class": name_of(matrix),
+        "given": code_of(given),
         "concepts": len(matrix),
         "points": len(matrix[0]),
         "delta": delta,
@@ -46,6 +47,16 @@ def run(command: AtlasCommand) -> Answer:
         "rows": [_record(one, command.store, stored) for one in brackets],
     }
     return answer, lambda: _show(command, answer)
+
+
+def _given(command: AtlasCommand) -> Any:
+    words = command.matrix.split()
+    if not words or not all(word.isdigit() for word in words):
+        made = class_of(command.matrix, command.imports)
+        return np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made)
+    if len(lengths := set(map(len, words))) > 1:
+        raise InputError("class", "concepts with as many labels each", f"{sorted(lengths)}", "give each point a label")
+    return np.array(matrix_of_code(command.matrix))
 
 
 def _stored(store: Path | None) -> list[Program]:
@@ -82,21 +93,26 @@ def _record(one: Bracket, store: Path | None, stored: list[Program]) -> dict[str
 
 def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
     out = console()
-    out.print(f"{answer['class']}: {answer['concepts']} concepts on {answer['points']} points, up to its symmetries")
+    out.print(f"{answer['given']}: {answer['concepts']} concepts on {answer['points']} points")
     for one in answer["dimensions"]:
         value = one["lower"] if one["lower"] == one["upper"] else f"{one['lower']} to {one['upper']}"
         out.print(f"{one['name']:37} {value:8} {one['witness']}")
     level = 1 - command.beta
     goal = f"error {command.alpha:g} with probability {level:g}, delta = {command.delta:g}"
-    out.print(f"rows n* of the best learner for {goal}:")
+    same = (
+        ""
+        if answer["given"] == answer["class"]
+        else f" of {answer['class']}, the same up to names of points and labels"
+    )
+    out.print(f"rows n* of the best learner{same} for {goal}:")
     table = Table("epsilon", "n*", "no learner", "learner found", "by formulas", "from")
     for row in answer["rows"]:
         below, enough = row["no_learner"], row["learner"]
         table.add_row(
             "no privacy" if row["epsilon"] is None else f"{row['epsilon']:g}",
             row["n"],
-            f"n = {below['n']}: at most {np.ceil(below['success_at_most'] * 1e4) / 1e4:.4f}" if below else "",
-            f"n = {enough['n']}: at least {np.floor(enough['success_at_least'] * 1e4) / 1e4:.4f}" if enough else "",
+            f"n = {below['n']}: at most {below['success_at_most']:.6f}" if below else "",
+            f"n = {enough['n']}: at least {enough['success_at_least']:.6f}" if enough else "",
             "" if row["largest_lower_bound"] is None else str(row["largest_lower_bound"]),
             row["source"] + _proofs(row),
         )
