@@ -153,6 +153,14 @@ def test_conjectures_that_a_class_refutes_are_left_out():
     assert "holds in 0 of 1" in atlas_laws.survivors([record(5, 11)])
 
 
+def test_the_table_of_the_exponential_mechanism_is_private_and_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(atlas_four, "POINTS", 2)
+    store = Collection(tmp_path)
+    one = atlas_four.exponential_mechanism(store, 12, 2.0, 0.3, 0.9)
+    assert one.concepts == "00 01 10 11" and one.lower >= 0.9 and one.table and store.verify(one)
+    assert atlas_four.exponential_mechanism(store, 4, 2.0, 0.3, 0.9).table == ""
+
+
 def test_a_table_of_all_functions_is_private_and_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(atlas_four, "POINTS", 2)
     store = Collection(tmp_path)
