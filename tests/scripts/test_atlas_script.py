@@ -32,7 +32,7 @@ def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
     words = ["compute", "--store", str(store.folder), "--points", "1", "--epsilons", "0", "2", "1"]
     script.main(words)
     first, said = list(store.programs()), capsys.readouterr().out
-    assert [f"epsilon {epsilon}: n* is {n}" in said for epsilon, n in ((2, 2), (1, 3))] == [True, True]
+    assert [f"epsilon {epsilon}, delta 0: n* is {n}" in said for epsilon, n in ((2, 2), (1, 3))] == [True, True]
     assert "without privacy: n* is 1" in said
     script.main(words)
     assert list(store.programs()) == first  # nothing is computed twice
