@@ -33,7 +33,7 @@ def test_one_point_from_nothing_to_a_collection(tmp_path, capsys):
     words = ["compute", "--store", str(store.folder), "--points", "1", "--epsilons", "0", "2", "1"]
     script.main(words)
     first, said = list(store.programs()), capsys.readouterr().out
-    assert [f"epsilon {epsilon}: n* is {n}" in said for epsilon, n in ((2, 2), (1, 3))] == [True, True]
+    assert [f"epsilon {epsilon}, delta 0: n* is {n}" in said for epsilon, n in ((2, 2), (1, 3))] == [True, True]
     assert "without privacy: n* is 1" in said
     script.main(words)
     assert list(store.programs()) == first  # nothing is computed twice
@@ -169,6 +169,14 @@ def test_conjectures_that_a_class_refutes_are_left_out():
     assert "twice n* at epsilon 2" in atlas_laws.survivors([record(5, 5)])
     assert "at least twice n* without privacy" not in atlas_laws.survivors([record(5, 5)])
     assert "holds in 0 of 1" in atlas_laws.survivors([record(5, 11)])
+
+
+def test_the_table_of_the_exponential_mechanism_is_private_and_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(atlas_four, "POINTS", 2)
+    store = Collection(tmp_path)
+    one = atlas_four.exponential_mechanism(store, 12, 2.0, 0.3, 0.9)
+    assert one.concepts == "00 01 10 11" and one.lower >= 0.9 and one.table and store.verify(one)
+    assert atlas_four.exponential_mechanism(store, 4, 2.0, 0.3, 0.9).table == ""
 
 
 def test_a_table_of_all_functions_is_private_and_stored(tmp_path, monkeypatch):
