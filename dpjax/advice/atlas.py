@@ -97,9 +97,8 @@ def rows_of_class(
     goal, until = goal_of(matrix, alpha), time.monotonic() + seconds
     for epsilon in epsilons:
         if epsilon is not None:
-            databases_of(
-                goal, 1, Privacy(epsilon, delta), Neighboring.REPLACE_ONE, "first-order"
-            )  # refuses wrong numbers
+            # refuses wrong numbers
+            databases_of(goal, 1, Privacy(epsilon, delta), Neighboring.REPLACE_ONE, "first-order")
     known = {one.key[2:] for one in programs}
     found = []
     for left, epsilon in zip(range(len(epsilons), 0, -1), epsilons, strict=True):
@@ -118,7 +117,7 @@ def rows_of_class(
             start = max(low, 2)
             most = max(start, _MOST_ROWS if epsilon else _WITHOUT)
             needed = rows_needed(solve, level, start=start, most=most, known=(low, ends.high))
-            if any(one.n not in mine for one in needed.tried):
+            if any(end and end.n not in mine for end in (needed.below, needed.enough)):
                 source = "computed"
             elif not (below or enough):
                 source = "formulas"

@@ -56,10 +56,11 @@ def test_a_class_with_more_labels(capsys):
     [
         ("Thresholds(Domain(2**64))", 64, [63, 56, 0]),
         ("PointSets(Domain(2**64), 3)", 3, [3, 3, 3]),
+        ("PointSets(Domain(6), 2)", 2, [2, 0, 0]),
         ("Spider(4, 90)", 90, [90, 85, 29]),
     ],
 )
-def test_a_class_that_is_too_large_to_list(capsys, words, dimension, left):
+def test_a_class_that_is_not_listed(capsys, words, dimension, left):
     """By its structure."""
     found, values = answer(capsys, words)
     assert values == {"Littlestone dimension": (dimension, dimension)} and found["labels"] == 2

@@ -20,15 +20,15 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
     does not tell (`ConceptClass.versions`), and where --bit or --labels ask for the list."""
     if not isinstance(made, ConceptClass) or not implements(made, ConceptClass.versions):
         return None
-    size, elements = made.size, made.domain.size
-    if size * elements <= LARGEST or command.bit is not None or command.labels is not None:
+    size, elements, listed = made.size, made.domain.size, implements(made, ConceptClass.pieces)
+    if (listed and size * elements <= LARGEST) or command.bit is not None or command.labels is not None:
         return None
     start, versions = time.monotonic(), made.versions()
     dimension = versions.dimension(versions.whole)
     left = {str(depth): versions.reduced(versions.whole, depth) for depth in _QUERIES}
     seconds = time.monotonic() - start
     numbers = command.epsilon, command.alpha, command.beta
-    only = "" if implements(made, ConceptClass.pieces) else " (a theorem only)"
+    only = "" if listed else " (a theorem only)"
     rows = {
         f"KLN, pure{only}": kln.realizable(size, *numbers),
         f"KLN, pure, agnostic{only}": kln.agnostic(size, *numbers),
@@ -44,7 +44,7 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
 
     def show() -> None:
         out = console()
-        out.print(f"{size} concepts on {elements} elements, labels 0..1: too many to list")
+        out.print(f"{size} concepts on {elements} elements, labels 0..1: {'too many to list' if listed else 'it has no list'}")
         out.print(f"Littlestone dimension {dimension}, by the structure of the class")
         for depth, least in left.items():
             out.print(f"    at most {least} after {depth} {'query' if depth == '1' else 'queries'}, the best ones")
