@@ -44,7 +44,8 @@ def by_structure(made: Any, command: DimensionCommand) -> Answer | None:
 
     def show() -> None:
         out = console()
-        out.print(f"{size} concepts on {elements} elements, labels 0..1: {'too many to list' if listed else 'it has no list'}")
+        why = "too many to list" if listed else "the class has no list"
+        out.print(f"{size} concepts on {elements} elements, labels 0..1: {why}")
         out.print(f"Littlestone dimension {dimension}, by the structure of the class")
         for depth, least in left.items():
             out.print(f"    at most {least} after {depth} {'query' if depth == '1' else 'queries'}, the best ones")
