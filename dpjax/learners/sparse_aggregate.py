@@ -82,8 +82,7 @@ class SparseAggregate(Learner):
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> SparseAggregatePlan:
         """All of the budget for the selection. InputError if delta is 0, or if the counts would not fit in memory."""
-        epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
-        checks.delta(float(delta), positive_for="SparseAggregate")
+        privacy = _spent(privacy)
         inner = self.lists.plan(accuracy)
         checks.instance("plan of the lists", inner, ListPlan, "inherit from dpjax.lists.ListPlan")
         checks.integer("length of the lists' plan", inner.length, 1)
@@ -99,7 +98,7 @@ class SparseAggregate(Learner):
             expected = f"a plan with at most 2^28 = {MOST_COUNTS} counts and names"
             advice = "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN"
             raise InputError("accuracy", expected, f"{size}, {4 * entries / 2**30:.3g} GiB of counts and names", advice)
-        return SparseAggregatePlan(inner, epsilon, delta, whole(m), least, most)
+        return SparseAggregatePlan(inner, down(privacy.epsilon), down(privacy.delta), whole(m), least, most)
 
     def _learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:
         """One function on the domain."""
@@ -164,11 +163,20 @@ class SparseAggregate(Learner):
 
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Batches times rows of a batch; NoTheoremError for fewer batches than the theorem's."""
-        need = self.lists.batches(privacy, accuracy)
+        need = self.lists.batches(_spent(privacy), accuracy)
         if self.batches is not None and self.batches < need:
             least = f"at least the theorem's {need}"
             raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
+
+
+def _spent(privacy: Privacy) -> Privacy:
+    """What a plan spends of a budget. InputError if that has no delta."""
+    epsilon, delta = float(down(float(privacy.epsilon))), float(down(float(privacy.delta)))
+    if privacy.delta and not delta:
+        raise InputError("delta", "at least 1e-45, or 0", f"{privacy.delta}", "give a larger one")
+    checks.delta(delta, positive_for="SparseAggregate")
+    return Privacy(epsilon, delta)
 
 
 def _elements(x: Array, mask: Array, batch: Array, place: Array, most: int, width: int) -> tuple[Array, Array, Array]:

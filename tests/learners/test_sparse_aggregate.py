@@ -11,7 +11,7 @@ import pytest
 import dpjax as dp
 from dpjax.concepts import Finite, distributions
 from dpjax.core.checks import InputError
-from dpjax.core.plans import plan_type
+from dpjax.core.plans import down, plan_type
 from dpjax.dimensions import families
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, SparseAggregate
@@ -333,6 +333,17 @@ def test_a_plan_for_rows_that_would_not_fit_is_refused():
     with pytest.raises(InputError, match="counts and names"):
         learner.plan(little, GOAL, learner.sample_size(little, GOAL))
     assert learner.plan(little, GOAL).most >= learner.lists.batches(little, GOAL)
+
+
+def test_the_plan_spends_what_its_size_is_for():
+    """Numbers of a plan are rounded towards less; the number of batches is that for the rounded ones."""
+    learner = SparseAggregate(VersionSpace(Finite.of(np.eye(3, dtype=int))))
+    asked, spent = (dp.Privacy(epsilon, 1e-6) for epsilon in (1.11334e-05, float(down(1.11334e-05))))
+    assert spent.epsilon < asked.epsilon
+    assert learner.sample_size(asked, GOAL) == learner.lists.batches(dp.Privacy(spent.epsilon, float(down(1e-6))), GOAL)
+    for size in (learner.sample_size, learner.plan):
+        with pytest.raises(InputError, match="delta: expected at least 1e-45"):
+            size(dp.Privacy(1.0, 1e-46), GOAL)
 
 
 def test_a_batch_sees_neither_other_batches_nor_their_elements():
