@@ -2,7 +2,7 @@
 
 With delta = 0 the flows z(T, a, h) are in the polar cone of `stencil`'s K. With delta > 0 the constraint of members
 T + a and T + b is that the sum over h of the positive part of p(T + a, h) - e^epsilon p(T + b, h) is at most delta, and
-its flows y(T, a, b, h) are nonnegative: they cost delta times their maximum over h. In both forms a member gives
+its flows y(T, a, b, h) are nonnegative: they cost delta times their maximum over h, and a member gives
 
     z(T, a, h) = sum over b of y(T, a, b, h) - e^epsilon (sum over b of y(T, b, a, h)).
 
