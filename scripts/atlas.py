@@ -103,9 +103,8 @@ points, given by its concepts, in any order and with any names of points and lab
 Families, and random classes: functions drawn without replacement, of the first seed with the dimensions that are
 named, by `scripts/atlas_larger.py`. Lower ends are certificates of classes on at most 4 points that reduce to the
 class; upper ends are the rows that a learner of dpjax plans by its theorem, or a table of a class that it reduces to.
-No program on 5 points was solved. Constraints between databases that are several rows apart would make bounds from
-few databases smaller: for thresholds on 2 points, epsilon = 1 and 8 rows, from 0.947 to 0.931 within 0 and from 0.905
-to 0.899 within 1, where the whole program has 0.886. dpjax does not use them.
+No program on 5 points was solved. Bounds from few databases do not use that databases which are several rows apart are
+close, too.
 
 {larger}
 ## What can be read off

@@ -185,8 +185,8 @@ def _elements(x: Array, mask: Array, batch: Array, place: Array, most: int, widt
     n, limbs = x.shape
     numbers = jnp.where(mask, jnp.arange(n, dtype=jnp.int32), n)
     numbers = jnp.full((most + 1, width), n, jnp.int32).at[batch, place].set(numbers)[:most]
-    columns = jnp.moveaxis(jnp.pad(x, ((0, 1), (0, 0)))[numbers], 2, 0)
-    none, *columns, order = jax.lax.sort((numbers == n, *columns, numbers), dimension=1, num_keys=1 + limbs)
+    limb = jnp.moveaxis(jnp.pad(x, ((0, 1), (0, 0)))[numbers], 2, 0)
+    none, *columns, order = jax.lax.sort((numbers == n, *limb, numbers), dimension=1, num_keys=1 + limbs)
     rows = jnp.stack(columns, axis=2)
     starts = jnp.any(rows[:, 1:] != rows[:, :-1], axis=2)
     cell = jnp.pad(jnp.cumsum(starts, axis=1, dtype=jnp.int32), ((0, 0), (1, 0)))
