@@ -100,6 +100,12 @@ class UnionLearner(CoveringPlane):
         self.check(Unions, edges if 3 <= edges <= most else most)
         checks.whole_or_none("estimate", self.estimate, 1)
 
+    @classmethod
+    def candidates(cls, concepts: Any, k: int) -> "list[UnionLearner]":
+        """The default, for its theorem, and `Pieces` alone, whose trials are quick."""
+        usual = cls(concepts)
+        return [usual, cls(concepts, family=Pieces(concepts.d))] if usual.functions.complete else [usual]
+
     @property
     def members(self) -> int:
         """The number of pieces of a target, k: as many as the family needs for the class."""
