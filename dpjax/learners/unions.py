@@ -32,6 +32,9 @@ _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
 at d = 1023 pieces that help have a weight of exp(-35) or more. A piece without rows has exp(-coefficient share), and
 with nats near this exponent a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
+_STEEPEST = np.float32(2.0)
+"""Coefficient of measured plans with a floor, at most. With 3 or more a draw may fill its table of boxes, and take
+hours, on a hundred rows with random labels."""
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
@@ -193,6 +196,7 @@ class UnionLearner(CoveringPlane):
             if rows is not None and (short or rows < self._least(privacy, accuracy)):
                 most = float(plan.coefficient) * rows / (_PART * k)
                 nats = min(nats, max(_FLOOR, floor(min(most, ceil(log(self.functions.size) / 2)))))
+                plan = replace(plan, coefficient=np.minimum(plan.coefficient, _STEEPEST))
         return replace(plan, score=Saturating(k, nats))
 
     def _least(self, privacy: Privacy, accuracy: Accuracy) -> float:

@@ -282,6 +282,14 @@ def test_the_default_family():
     assert LEARNER.plan(BUDGET, ACCURACY, 2**20 + 1).score is None
 
 
+def test_few_rows_and_a_large_budget():
+    """The coefficient is less than the budget allows: with it, a draw may take hours for random labels."""
+    for n in (0, 32, 64, 128):
+        plan, steep = (one.plan(RICH, ACCURACY, n) for one in (UnionLearner(STARS), LEARNER))
+        assert plan.coefficient == 2 < steep.coefficient and UnionLearner(STARS).guarantee(plan).epsilon <= 50
+    assert UnionLearner(STARS).plan(RICH, ACCURACY, 6000).coefficient < 2
+
+
 @pytest.mark.parametrize("d", [1, 1023, 2**20, 2**64 - 1])
 def test_the_default_has_a_theorem(d):
     learner = UnionLearner(Unions(d, 1))
