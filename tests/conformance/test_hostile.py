@@ -127,7 +127,7 @@ AGNOSTIC = [
     (GenericLearner(LINE, 2, Hierarchy(20)), 2, 16.0, 0.3),
 ]
 NOT_RUN = {UnionLearner}
-"""Its trials take long: tests/learners/test_unions.py has some, beside an edge, and docs/gallery/union-edges.md more."""
+"""Its trials take long: tests/learners/test_unions.py has some, and docs/gallery/union-edges.md more."""
 
 
 def name(row):
