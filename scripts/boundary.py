@@ -36,9 +36,9 @@ BUDGETS = PRIVACY, Privacy(10.0, 1e-6)
 SIZES, FEW = (1500, 3000, 6000, 12_000), (3000,)
 HEAD = f"""# Outlines of states, learned from labeled locations
 
-The outline of a state is learned privately from labeled locations, as a union of convex pieces or as a convex
-polygon; the figures show learned regions. The error falls with the number of rows and with the budget. A union
-follows shapes that no convex polygon fits; a state that is nearly convex is learned better as a polygon.
+The outline of a state is learned privately from labeled locations, as a union of convex pieces or as a convex polygon;
+the figures show learned regions. The error falls with the number of rows and with the budget. A union follows shapes
+that no convex polygon fits; a state that is nearly convex is learned better as a polygon.
 
 Written by `scripts/boundary.py`: locations are uniform over a public box around a state, with label 1 inside the state.
 Its outline is learned at epsilon = {PRIVACY.epsilon:g} and at {BUDGETS[1].epsilon:g}, delta = {PRIVACY.delta:g},
