@@ -26,18 +26,19 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import PolygonLearner, UnionLearner
-from dpjax.mechanisms.cover import CoverPlan, SlabWedges
+from dpjax.mechanisms.cover import CoverPlan, Pieces, SlabWedges
+from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.plots.polygons import plot_polygon
 
 D, PRIVACY, ACCURACY, LIMIT = 2**10, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), 0.12
 RELATION = Neighboring.REPLACE_ONE
 BUDGETS = PRIVACY, Privacy(10.0, 1e-6)
-SIZES = (1500, 3000, 6000, 12_000)
+SIZES, FEW = (1500, 3000, 6000, 12_000), (3000,)
 HEAD = f"""# Outlines of states, learned from labeled locations
 
-The outline of a state is learned privately from labeled locations, as a union of triangles and rectangles or as a
-convex polygon; the figures show learned regions. The error falls with the number of rows and with the budget. A union
-follows shapes that no convex polygon fits; a state that is nearly convex is learned better as a polygon.
+The outline of a state is learned privately from labeled locations, as a union of convex pieces or as a convex polygon;
+the figures show learned regions. The error falls with the number of rows and with the budget. A union follows shapes
+that no convex polygon fits; a state that is nearly convex is learned better as a polygon.
 
 Written by `scripts/boundary.py`: locations are uniform over a public box around a state, with label 1 inside the state.
 Its outline is learned at epsilon = {PRIVACY.epsilon:g} and at {BUDGETS[1].epsilon:g}, delta = {PRIVACY.delta:g},
@@ -47,20 +48,26 @@ fraction of the box (`concepts.areas.area_error`). The error of a constant is th
 {{states}}
 All boxes are approximately square. Texas and Minnesota are the least convex (area over that of the hull) of
 the states that fill two fifths of such a box; Florida is the least convex of the contiguous states; Nevada is nearly
-convex, and not an axis-parallel rectangle. Both learners are the defaults of the command line. Which is better depends
-on the shape: on Nevada, which has few edges and is none of the pieces of a union, the polygon errs less.
+convex, and not an axis-parallel rectangle. "A union" is `UnionLearner` and "a polygon" `PolygonLearner`, as they are
+by default; "Pieces" is `UnionLearner` with `Pieces` alone, triangles and rectangles of few directions, which takes a
+tenth of the time or less. Which is better depends on the shape: on Nevada, which has few edges and is none of the
+pieces of a union, the polygon errs less.
 
 Errors of {{trials}} runs each, with new locations in each run; seconds are medians, on two cores under other load:
 
 """
 TAIL = """
-A union has one triangle or rectangle per round; their edges have 8 and 16 directions. The number of rounds grows with
+A union has one piece per round. By `Pieces` it is a triangle or a rectangle, whose edges have 8 and 16 directions; by
+default it may be a slab wedge as well, between two vertical lines and any two others. The number of rounds grows with
 epsilon n: more pieces fit a state better, but each of them is chosen with more noise. Parts of a union that are too
-small to be distinguished from noise are removed (`UnionLearner`). No theorem has a sample size for these unions. The
-pictures show the first run from {most} locations,
-of which 3000 are drawn; dashed lines are the pieces and halfplanes of the rounds.
+small to be distinguished from noise are removed (`UnionLearner`). Such plans are measured; from the number of rows of
+the theorem on, which is larger, the default has the plan of the theorem. The pictures show the first run from {most}
+locations, of which 3000 are drawn, and for Texas by the default from 3000; dashed lines are the pieces and halfplanes
+of the rounds.
 
 ![Texas](figures/boundary.png)
+
+![Texas by the default family](figures/boundary-wedges.png)
 
 ![Nevada](figures/boundary-convex.png)
 
@@ -68,20 +75,18 @@ of which 3000 are drawn; dashed lines are the pieces and halfplanes of the round
 
 ## Beside a border
 
-Where all locations are beside a border, a union needs its line, which is none of the finitely many of the default
-pieces. Here they are at most {width:g} of the box from the border of Nevada and California, in each coordinate; errors
-are those on {probes} other such locations, at epsilon = {epsilon:g}, in {runs} runs with the same rows and keys for
-both. Slab wedges (`SlabWedges`) have all lines, and take longer ([other edges](union-edges.md),
+Where all locations are beside a border, a union needs its line, which is none of the finitely many of `Pieces`. Here
+they are at most {width:g} of the box from the border of Nevada and California, in each coordinate; errors are those on
+{probes} other such locations, at epsilon = {epsilon:g}, in {runs} runs with the same rows and keys for all. Slab wedges
+(`SlabWedges`) have all lines, alone or with `Pieces` beside them, which is the default ([other edges](union-edges.md),
 [times](slab-wedges.md)).
 
 {beside}
-`dpjax learn points.csv --learner "UnionLearner(family=dpjax.mechanisms.cover:SlabWedges)" --box X0 Y0 X1 Y1`
-does it for a table.
-
 ## Your own table
 
-`dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER` has the same learner. Its numbers of
-rounds and of pieces were chosen on other shapes than these.
+`dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER` has the same learner, and
+`--learner "UnionLearner(family=dpjax.mechanisms.cover:Pieces)"` the faster one. Their numbers of rounds and of pieces
+were chosen on other shapes than these.
 
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
 license is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
@@ -93,7 +98,7 @@ source.
 class Case:
     """A state, a public box around it in degrees, about as wide as it is high, what learns it, from how many rows.
 
-    figure: its file's name, empty for none.
+    figure: its file's name, empty for none. label: the learner's, in the tables. budgets: of the runs.
     """
 
     code: str
@@ -102,19 +107,27 @@ class Case:
     learner: PolygonLearner | UnionLearner
     rows: tuple[int, ...]
     figure: str
+    label: str
+    budgets: tuple[Privacy, ...] = BUDGETS
 
 
 UNION = UnionLearner(Unions(D, 7), neighboring=RELATION)
+PIECES = replace(UNION, family=Pieces(D))
 POLYGON = PolygonLearner(ConvexPolygons(D), neighboring=RELATION)
+TEXAS, NEVADA, FLORIDA = (-107.1, 25.2, -93.1, 37.2), (-121.9, 34.7, -112.2, 42.3), (-87.9, 24.2, -79.75, 31.4)
 CASES = (
-    Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
-    Case("NV", "Nevada", (-121.9, 34.7, -112.2, 42.3), POLYGON, SIZES, "boundary-convex"),
-    Case("NV", "Nevada, by a union", (-121.9, 34.7, -112.2, 42.3), UNION, SIZES, ""),
-    Case("FL", "Florida", (-87.9, 24.2, -79.75, 31.4), UNION, SIZES, "boundary-hard"),
+    Case("TX", "Texas", TEXAS, PIECES, SIZES, "boundary", "Pieces"),
+    Case("TX", "Texas", TEXAS, UNION, FEW, "boundary-wedges", "a union", BUDGETS[:1]),
+    Case("NV", "Nevada", NEVADA, POLYGON, SIZES, "boundary-convex", "a polygon"),
+    Case("NV", "Nevada", NEVADA, PIECES, SIZES, "", "Pieces"),
+    Case("NV", "Nevada", NEVADA, UNION, FEW, "", "a union", BUDGETS[:1]),
+    Case("FL", "Florida", FLORIDA, PIECES, SIZES, "boundary-hard", "Pieces"),
+    Case("FL", "Florida", FLORIDA, UNION, FEW, "", "a union", BUDGETS[:1]),
 )
 
-BORDER, SLANTED = CASES[2], (-119.97, 35.14, -114.8, 38.97)
+BORDER, SLANTED = CASES[3], (-119.97, 35.14, -114.8, 38.97)
 """Nevada, and a box in degrees in which its outline is the border with California alone."""
+FAMILIES: dict[str, Planar] = {"pieces": Pieces(D), "wedges": SlabWedges(D), "both": SlabWedges(D, Pieces(D))}
 WIDTHS, BESIDE, PROBES, RUNS = (0.005, 0.02), (2000, 6000), 20_000, 4
 
 
@@ -164,7 +177,7 @@ def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trial
         hypothesis = jax.block_until_ready(learned(case.learner, of_learn, sample, plan))
         seconds = perf_counter() - begin
         found.append(Run(sample, hypothesis, area_error(case.learner.concepts, hypothesis, truth), seconds))
-        print(case.name, n, privacy.epsilon, f"error {found[-1].error:.4f}, {seconds:.1f} s", flush=True)
+        print(case.name, case.label, n, privacy.epsilon, f"error {found[-1].error:.4f}, {seconds:.1f} s", flush=True)
     return found
 
 
@@ -181,15 +194,17 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> No
         truth = outline(case)
         shapes.append(_shape(case, truth))
         for n in case.rows:
-            for privacy in BUDGETS:
+            for privacy in case.budgets:
                 found = runs(case, truth, n, privacy, seed, trials)
                 rows.append(_row(case, n, privacy, found))
                 if case.figure and privacy == PRIVACY and n == max(case.rows):
                     _picture(case, truth, found[0], out, seed)
-    states = table(("state", "share of the box", "share of its hull", "learner"), shapes)
+    states = table(("state", "by", "share of the box", "share of its hull", "learner"), shapes)
     page = HEAD.format(states=states, trials=trials)
-    page += table(("state", "n", "epsilon", "median", "lowest", "highest", f"<= {LIMIT:g}", "seconds a run"), rows)
-    lines = table(("width", "n", "pieces: mean, largest", "wedges: mean, largest"), list(by_family(seed)))
+    page += table(
+        ("state", "by", "n", "epsilon", "median", "lowest", "highest", f"<= {LIMIT:g}", "seconds a run"), rows
+    )
+    lines = table(("width", "n", *(f"{family}: mean, largest" for family in FAMILIES)), list(by_family(seed)))
     numbers = {"width": max(WIDTHS), "probes": PROBES, "epsilon": PRIVACY.epsilon, "runs": RUNS, "d": D}
     tail = TAIL.format(most=max(n for case in cases for n in case.rows), beside=lines, **numbers)
     write_page(out / "boundary.md", page + tail)
@@ -206,10 +221,11 @@ def beside(width: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def by_family(seed: int) -> Iterator[tuple]:
-    """A line for each width and n: the errors of runs by the default pieces and by slab wedges."""
+    """A line for each width and n: the errors of runs by each family."""
     for width, n in product(WIDTHS, BESIDE):
         means = []
-        for learner in (BORDER.learner, replace(BORDER.learner, family=SlabWedges(D))):
+        for family in FAMILIES.values():
+            learner = replace(UNION, family=family)
             plan, errors = learner.plan(PRIVACY, ACCURACY, n), []
             for trial in range(RUNS):
                 (x, y), (probes, truth) = (
@@ -231,14 +247,14 @@ def _shape(case: Case, truth: Geometry) -> tuple:
     rounds = sorted({plan.rounds for plan in plans})
     numbers = f"{rounds[0]} rounds" if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]} rounds by n"
     own = f"{truth.area / D**2:.3f}", f"{truth.area / truth.convex_hull.area:.3f}"
-    return case.name, *own, f"{what}, {numbers} at epsilon {PRIVACY.epsilon:g}"
+    return case.name, case.label, *own, f"{what}, {numbers} at epsilon {PRIVACY.epsilon:g}"
 
 
 def _row(case: Case, n: int, privacy: Privacy, found: Sequence[Run]) -> tuple:
     errors = np.array([run.error for run in found])
     good, seconds = int(np.sum(errors <= LIMIT)), float(np.median([run.seconds for run in found]))
     spread = (f"{one:.3f}" for one in (np.median(errors), errors.min(), errors.max()))
-    return case.name, n, privacy.epsilon, *spread, f"{good} of {len(found)}", f"{seconds:.2f}"
+    return case.name, case.label, n, privacy.epsilon, *spread, f"{good} of {len(found)}", f"{seconds:.2f}"
 
 
 def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> None:

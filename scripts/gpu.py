@@ -45,9 +45,9 @@ scripts/gpu.py` from what it measured, which is in `benchmarks/measured`.
   A program of the same learner with another epsilon, alpha or n of the same capacity is the same program.
 - **Where it does not pay**: a study whose trials take a CPU only some seconds, since its programs take as long to
   compile for a GPU; and long loops over few rows, as in `ConjunctionLearner` at 200.
-- **`UnionLearner` by `SlabWedges`** is not in the tables: {wedges} trials a second at 200 rows, d = 63, where a core of
-  the small machine computes {wedges_core}; other outcomes: {wedges_other}. A block of 4096 trials takes
-  {wedges_memory} GiB.
+- **`UnionLearner` as it is by default** is not in the tables, but with `Pieces` alone. By `SlabWedges` alone it has
+  {wedges} trials a second at 200 rows, d = 63, where a core of the small machine computes {wedges_core}; other
+  outcomes: {wedges_other}. A block of 4096 trials takes {wedges_memory} GiB.
 
 "Share" below is the part of the time that the random words, exponentials, logarithms and sorts of a trial would take
 at the ceilings, with the bytes of arguments and results. Additions, comparisons and gathers are not counted, and a

@@ -48,7 +48,8 @@ CASES: dict[str, tuple[str, int]] = {
     "SparseAggregate(GloballyStable)": ("Finite.of(thresholds(6))", 1),
     "SparseAggregate(Irreducibility)": ("Finite.of(thresholds(6))", 1),
     "PolygonLearner": ("ConvexPolygons(31)", 1),
-    "UnionLearner": ("Unions(31)", 1),
+    "UnionLearner": ("Unions(31, 1)", 1),
+    "UnionLearner(family=dpjax.mechanisms.cover:Pieces(31))": ("Unions(31)", 1),
 }
 """Every learner, with a class that it fits and a number of concepts."""
 

@@ -173,8 +173,8 @@ def named(laws: list[Law], made: Iterator[tuple[float, int]]) -> str:
 HOSTILE = ["rows", "CPU seconds", "boxes"]
 PAGE = """# The time of one selection of a slab wedge
 
-How long `SlabWedges` takes to draw one wedge: less than a second for rows of most kinds, and somewhat more for a shape
-that needs more wedges than the plan has.
+How long `SlabWedges` takes to draw one wedge, as a round of `UnionLearner` does by default: less than a second for rows
+of most kinds, and somewhat more for a shape that needs more wedges than the plan has.
 
 Written by `scripts/slab_wedges.py`: seconds of CPU time of one selection by `SlabWedges`, and the boxes that its table
 had at the end, medians over {6} key(s) on rows of one seed ({5}). The score has the numbers of the first round of

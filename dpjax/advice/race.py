@@ -23,6 +23,7 @@ from dpjax.experiments.sweep.task import Task
 _RATIO = 2 ** (1 / 8)
 _ROWS = 1 << 10  # of the plan and of the buffer by which a learner without a theorem is tried
 _ROUNDING = 1 + 1e-9
+_MOST_READ = 1 << 27  # rows of a trial, over all passes: about a second
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,9 @@ class Race:
         most = max(1, min(limits))
         start = most if self.best is not None else 8 * self.below
         start = min(most, start if entry.theorem is None else -(-entry.theorem // 2))
+        if start * entry.learner.passes > _MOST_READ:
+            actual = f"{entry.learner.passes} passes over {start}, where a search would begin"
+            raise InputError("n", f"at most {_MOST_READ} rows of a trial, over all passes", actual, "use dpjax curve")
         grid, error = geometric_grid(1, most, _RATIO), (1 - self.how.confidence) / len(self.tasks)
         epsilon, delta, alpha, beta = host_numbers(self.goal.privacy, self.goal.accuracy)
         low, high, worst, ended, trials = 0, 0, "", "", 0

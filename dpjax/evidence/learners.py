@@ -30,7 +30,9 @@ from dpjax.evidence.medians import small_majority, small_recprefix, small_rsc, s
 from dpjax.learners import representations as r
 from dpjax.learners.representation_learner import RepresentationPlan
 from dpjax.learners.vc1_improper import ImproperPlan
+from dpjax.mechanisms.cover import Pieces, SlabWedges
 from dpjax.mechanisms.cover.lines.rejection import Performance
+from dpjax.mechanisms.cover.slabs.rejection import Sizes
 from dpjax.mechanisms.median import MedianDesign, MedianPlan
 
 ACCURACY = Accuracy(0.1, 0.9)  # a large beta, so that the median needs fewer records than rows
@@ -258,6 +260,9 @@ _LABELS = c.Multiclass.of([[0, 1], [2, 0], [1, 2]])
 _CONSTANTS = c.Finite.of([[0, 0], [1, 1]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
 _PAIRS, _BITS = c.PointSets(c.Domain(3), 2), c.PointSets(c.Domain(2), 1, 2)
+_FEW_PIECES = Pieces(1, 3, 2)
+_FEW_WEDGES = SlabWedges(1, _FEW_PIECES, bits=0, sizes=Sizes(boxes=64, batch=2, points=2, depth=0))
+"""The default family of unions, with as many lines as can be listed."""
 _LAPLACE = "it draws continuous Laplace noise"
 _ADDED = Neighboring.ADD_OR_REMOVE_ONE
 
@@ -382,6 +387,7 @@ WORLDS: dict[str, Callable[[], World]] = {
         le.Boosted(FirstLabel(), rounds=4, draws=1, kappa=0.9, composition="optimal"), rows=2, twin=4
     ),
     "confident": lambda: World(le.Confident(le.KLN(_CONSTANTS), blocks=2), twin=8),
-    "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
+    "union": lambda: World(le.UnionLearner(c.Unions(1, 1), 1, 1, family=_FEW_WEDGES), rows=2),
+    "union-pieces": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, family=_FEW_PIECES)),
 }
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

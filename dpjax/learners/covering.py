@@ -134,6 +134,11 @@ class CoveringPlane(Covering):
         self.require_complete()
         return super()._sample_size(privacy, accuracy)
 
+    @property
+    def passes(self) -> int:
+        """Those of all rounds."""
+        return self.functions.passes * self.likely_rounds
+
     def require_complete(self) -> None:
         """NoTheoremError for a family without the pieces of every target: rows may all lie where its lines miss."""
         if not self.functions.complete:
@@ -149,7 +154,7 @@ class CoveringPlane(Covering):
         runs = min(plan.coefficient, np.float32(LARGEST))
         return super().theorem(replace(plan, coefficient=runs), accuracy)
 
-    def check(self, kind: type, edges: int, usual: bool, names: str) -> None:
+    def check(self, kind: type, edges: int, usual: bool = True, names: str = "") -> None:
         """Validates the concepts, the positive integers, and a given family: ``edges`` cuts, no other sizes."""
         checks.instance("concepts", self.concepts, kind, "use another learner for other classes")
         checks.whole_or_none("rounds", self.rounds, 1)

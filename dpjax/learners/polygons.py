@@ -116,11 +116,6 @@ class PolygonLearner(CoveringPlane):
             return self.concepts.edges + _SPARE_ROUNDS
         return super().likely_rounds
 
-    @property
-    def passes(self) -> int:
-        """Approximate number of passes over the rows, most of them for the bounds of a round."""
-        return 32 * self.likely_rounds
-
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """The largest coefficient that the budget allows, for edges + 2 rounds, or with k those of `Covering.plan`.
 

@@ -1,7 +1,7 @@
 """Learning a union of polygons by a private set cover of its inside."""
 
 from dataclasses import dataclass, fields, replace
-from math import ceil, comb, floor, inf, log
+from math import ceil, floor, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from jax import Array
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.unions import Unions
 from dpjax.core import checks
-from dpjax.core.checks import NoTheoremError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Number, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.covering import CoveringPlane
@@ -18,11 +18,13 @@ from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.score import Saturating
+from dpjax.mechanisms.cover.slabs.wedges import SlabWedges
+from dpjax.mechanisms.cover.triangles.corners import MOST_ROWS
 from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.theory import set_cover as theory
 
-_DIRECTIONS, _BINS = 8, 16
+_DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
 _LARGEST_SIZE = 1e30  # of epsilon n
@@ -30,6 +32,9 @@ _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
 at d = 1023 pieces that help have a weight of exp(-35) or more. A piece without rows has exp(-coefficient share), and
 with nats near this exponent a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
+_STEEPEST = np.float32(2.0)
+"""Coefficient of measured plans with a floor, at most. With 3 or more a draw may fill its table of boxes, and take
+hours, on a hundred rows with random labels."""
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
@@ -46,35 +51,39 @@ class UnionPlan(CoverPlan):
 
 @dataclass(frozen=True)
 class UnionLearner(CoveringPlane):
-    """Set cover by triangles and rectangles: each round selects one with many positives and (nearly) no negatives.
+    """Set cover by convex pieces: each round selects one with many positives and (nearly) no negatives.
 
     The covered rows are removed; the union of all pieces is returned, one per round. There are two kinds of plans, of
     the same privacy. While the rounds of `measured_rounds` are fewer than `theory.set_cover.rounds_for`, rounds and k
     are measured ones, and small parts of the union that are not connected to the rest are removed: these numbers err
     least in measurements (docs/gallery/boundary.md). Otherwise they are those of the formulas, and all pieces are kept.
 
-    **The default family has no sample size.** Its lines are finitely many, so an edge of a target is off by up to one
-    strip and one direction: where all rows lie next to the edge, half of them may be wrong however many there are. With
-    `mechanisms.cover.SlabWedges` as ``family`` the theorem of the paper holds for every distribution; a selection takes
-    ten times as long or more. Plans then have a floor of the score, which bounds the expected time for every sample.
+    **The default family has a sample size for every distribution.** It is `SlabWedges`, with edges on all lines of the
+    lattice, and beside them `Pieces`, triangles and rectangles of few directions, with half of the measure each. A
+    selection takes some tenths of a second at 2000 rows, more for more rows and larger budgets, and the program ten
+    seconds or more to compile. Plans have a floor of the score, which bounds the expected time for every sample.
+
+    ``family=Pieces(d)`` is for thousands of trials, and for more than 2**20 rows: a selection takes some hundredths of
+    a second. Its lines are finitely many, so an edge of a target is off by up to one strip and one direction: where all
+    rows lie next to the edge, half of them may be wrong however many there are (docs/gallery/union-edges.md), and
+    `sample_size` is a NoTheoremError. On uniform rows it errs little more (docs/gallery/union-shapes.md).
 
     Args:
       rounds, noisy: see `Covering`.
       concepts: unions of triangles; the number of pieces that the family needs for them is the default of k.
       k: the largest number of pieces of a target, None for that of ``concepts``.
-      directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
-      family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges;
-        ``SlabWedges(d)``, or with pieces beside them ``SlabWedges(d, Pieces(d))``, for the theorem.
+      family: the base family on the concepts' lattice. None for ``SlabWedges(d, Pieces(d))``, or for `Triangles`, which
+        have no sample size, if pieces have three edges: a wedge has four.
       estimate: of the number of rows that is public, for plans without one, such as under ADD_OR_REMOVE_ONE;
         privacy does not depend on it.
       islands: False keeps small parts of the union in all plans.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
-    Utility: measured. With a ``family`` that is ``complete``, `theory.set_cover.realizable` for unions of at most k
-      pieces.
+    Utility: `theory.set_cover.realizable` for unions of at most k pieces, with a ``family`` that is ``complete``, such
+      as the default. Otherwise measured.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
-      Theorems 1.4 and 5.1 with slab wedges (docs/proofs/slab-wedges.md); the default family, the accounting, measured
-      rounds and islands are ours.
+      Theorems 1.4 and 5.1 with slab wedges (docs/proofs/slab-wedges.md); the pieces beside them, the accounting,
+      measured rounds and islands are ours.
     """
 
     concepts: Unions
@@ -82,8 +91,6 @@ class UnionLearner(CoveringPlane):
     k: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     noisy: bool = False
-    directions: int = _DIRECTIONS
-    bins: int = _BINS
     family: Family | None = None
     estimate: int | None = None
     islands: bool = True
@@ -91,11 +98,16 @@ class UnionLearner(CoveringPlane):
     targets: ClassVar[str] = "pieces of unions"
 
     def __post_init__(self):
-        usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
         checks.instance("concepts", self.concepts, Unions, "use another learner for other classes")
-        most, edges = self.concepts.edges, self.family.edges if isinstance(self.family, Planar) else 0
-        self.check(Unions, edges if 3 <= edges <= most else most, usual, "directions or bins")
+        most, edges = self.concepts.edges, self.functions.edges if isinstance(self.functions, Planar) else 0
+        self.check(Unions, edges if 3 <= edges <= most else most)
         checks.whole_or_none("estimate", self.estimate, 1)
+
+    @classmethod
+    def candidates(cls, concepts: Any, k: int) -> "list[UnionLearner]":
+        """The default, for its theorem, and `Pieces` alone, whose trials are quick."""
+        usual = cls(concepts)
+        return [usual, cls(concepts, family=Pieces(concepts.d))] if usual.functions.complete else [usual]
 
     @property
     def members(self) -> int:
@@ -112,13 +124,8 @@ class UnionLearner(CoveringPlane):
         """The base family of pieces."""
         if self.family is not None:
             return self.family
-        kind = Triangles if self.concepts.edges == 3 else Pieces
-        return kind(self.concepts.d, self.directions, self.bins)
-
-    @property
-    def passes(self) -> int:
-        """Approximate number of passes over the rows: four for each group of directions and round, with its table."""
-        return 4 * (comb(self.directions, 3) + self.directions) * self.likely_rounds
+        d = self.concepts.d
+        return Triangles(d, _DIRECTIONS) if self.concepts.edges == 3 else SlabWedges(d, Pieces(d))
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
@@ -126,6 +133,9 @@ class UnionLearner(CoveringPlane):
         n is used under REPLACE_ONE only, else ``estimate``. Rounds or a k that are given are kept. The measured rounds
         take few values, so that a sweep over n or epsilon compiles few programs.
         """
+        if self.family is None and n is not None and n > self.functions.most_rows:
+            advice = f"give family=Pieces({self.concepts.d}), for up to {MOST_ROWS}"
+            raise InputError("n", f"at most {self.functions.most_rows} rows for slab wedges", str(n), advice)
         rows = n if n is not None and self.neighboring is Neighboring.REPLACE_ONE else self.estimate
         rounds, k = self._of_theorem(accuracy)
         fewer = rounds
@@ -134,7 +144,7 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        cover = self._cover(privacy, accuracy, rounds, k, rows)
+        cover = self._cover(privacy, accuracy, rounds, k, rows, short)
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(cover.coefficient) * rows  # of the whole square, in nats
@@ -150,7 +160,7 @@ class UnionLearner(CoveringPlane):
     def _sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the theorem's numbers, and so many rows that they are what runs.
 
-        NoTheoremError for a family that is not complete, such as the default, for a k below the number of pieces of the
+        NoTheoremError for a family that is not complete, such as `Pieces`, for a k below the number of pieces of the
         class, and for an estimate that is too small for these numbers, in case no n is given.
         """
         self.require_complete()
@@ -170,8 +180,12 @@ class UnionLearner(CoveringPlane):
             )
         return max(rows, least)
 
-    def _cover(self, privacy: Privacy, accuracy: Accuracy, rounds: int, k: int, rows: int | None = None) -> CoverPlan:
-        """With a floor of the score for a family that needs one: the theorem's from its number of rows on."""
+    def _cover(
+        self, privacy: Privacy, accuracy: Accuracy, rounds: int, k: int, rows: int | None = None, short: bool = False
+    ) -> CoverPlan:
+        """With a floor of the score for a family that needs one: the theorem's from its number of rows on.
+
+        short: whether there are fewer rows, since the rounds are fewer; this number takes longer than the plan."""
         plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         if not self.functions.floored:
             return plan
@@ -179,9 +193,10 @@ class UnionLearner(CoveringPlane):
         if self.functions.complete:
             numbers = (float(number) for number in (plan.coefficient, accuracy.beta, plan.scale, plan.offset))
             nats = theory.nats_for(self.functions.size, k, rounds, *numbers)
-            if rows is not None and rows < self._least(privacy, accuracy):
+            if rows is not None and (short or rows < self._least(privacy, accuracy)):
                 most = float(plan.coefficient) * rows / (_PART * k)
                 nats = min(nats, max(_FLOOR, floor(min(most, ceil(log(self.functions.size) / 2)))))
+                plan = replace(plan, coefficient=np.minimum(plan.coefficient, _STEEPEST))
         return replace(plan, score=Saturating(k, nats))
 
     def _least(self, privacy: Privacy, accuracy: Accuracy) -> float:

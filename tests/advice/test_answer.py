@@ -104,6 +104,21 @@ def test_methods_that_a_learner_offers_are_candidates():
     assert {"ImproperVC1(method=exponential)", "ThresholdInterior(method=treelog)"} <= set(found)
     (one,) = candidates(dp.Conjunctions(20), 1, only=["ConjunctionLearner"])
     assert one.learner.literals == 20
+    default, pieces = candidates(dp.Unions(31, 1), 1, only=["UnionLearner"])
+    assert default.learner.functions.complete and not pieces.learner.functions.complete
+    (triangles,) = candidates(dp.Unions(31, 1, 3), 1, only=["UnionLearner"])
+    assert triangles.learner == dp.UnionLearner(dp.Unions(31, 1, 3))
+
+
+def test_trials_that_take_long_are_not_measured():
+    @dataclass(frozen=True)
+    class Slow(Oracle):
+        passes = 2**23
+
+    mine = {"slow": Slow(POINTS, rows=64), "little": Slow(POINTS, rows=16)}
+    advice = dp.ask(POINTS, learners=mine, only=["KLN"], tasks=TASK, measure=dp.Measure(trials=64, n_max=64, within=9))
+    slow, little = (next(entry for entry in advice.entries if entry.name == name) for name in mine)
+    assert slow.star is None and "8388608 passes over 32" in slow.not_measured and little.star is not None
 
 
 def test_several_concepts_are_learned_in_all_compositions():

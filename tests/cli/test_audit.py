@@ -217,8 +217,8 @@ def test_the_name_of_a_learner_leads_to_all_of_its_worlds(capsys):
     assert status == 0 and not answer["violated"] and answer["left"] == 0
     worlds = ["bits", "bits-sets", "bits-weights"]
     assert [report["target"] for report in answer["reports"]] == [world for world in worlds for _ in range(2)]
-    found = audit_command.find("UnionLearner", Neighboring.REPLACE_ONE, "corrected")
-    assert found.name == "union"  # its only one
+    found = audit_command.find("NearestParity", Neighboring.REPLACE_ONE, "corrected")
+    assert found.name == "nearest-parity"  # its only one
 
 
 def promises():

@@ -11,6 +11,7 @@ import shapely
 from dpjax import cli
 from dpjax.cli.arguments.tables import LearnCommand
 from dpjax.cli.commands import learn as command
+from dpjax.mechanisms.cover import Pieces, SlabWedges
 from dpjax.plots import read_metadata
 from dpjax.tables import grids, places
 
@@ -104,7 +105,7 @@ def test_a_union_as_a_person_reads_it(flood, capsys):
         "--concepts",
         "Unions(triangles=2)",
     )
-    learner = "UnionLearner(3, directions=5)"
+    learner = "UnionLearner(3, family=dpjax.mechanisms.cover:Pieces(directions=5))"
     status, out, _ = learn(capsys, flood, "--learner", learner, "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags)
     assert status == 0 and "epsilon 10" in out and "moved to the edge of the box: 2 of 1502 rows" in out
     assert "1 keyed splits, 451 rows held out" in out and "pieces" in out and "(20, 1e-06)-DP" in out
@@ -114,9 +115,10 @@ def test_a_union_as_a_person_reads_it(flood, capsys):
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("UnionLearner", {"rounds": None, "k": None, "directions": 8, "bins": 16}),
-        ("UnionLearner(6)", {"rounds": 6, "k": None, "directions": 8}),
-        ("UnionLearner(6, 2, directions=9)", {"rounds": 6, "k": 2, "directions": 9}),
+        ("UnionLearner", {"rounds": None, "k": None, "family": None, "functions": SlabWedges(1023, Pieces(1023))}),
+        ("UnionLearner(6)", {"rounds": 6, "k": None}),
+        ("UnionLearner(6, 2)", {"rounds": 6, "k": 2}),
+        ("UnionLearner(family=dpjax.mechanisms.cover:Pieces(directions=9))", {"family": Pieces(1023, 9)}),
         ("PolygonLearner", {"rounds": None, "k": None}),
         ("PolygonLearner(k=2)", {"rounds": None, "k": 2}),
     ],
@@ -137,6 +139,7 @@ def test_the_box_is_that_of_the_cells_centres():
         (["--learner", "PolygonLearner"], "never read from the data"),
         (["--learner", "PolygonLerner", "--box", *BOX], "did you mean PolygonLearner"),
         (["--learner", "UnionLearner", "--box", 0, 0, 0, 1], "X0 < X1"),
+        (["--learner", "UnionLearner(directions=8)", "--box", *BOX], "expected one of concepts, estimate, family"),
         (["--learner", "UnionLearner", "--box", *BOX, "--bounds", "lon=0:1"], "give --box"),
         (["--learner", "UnionLearner", "--box", *BOX, "--features", "lon", "--target", "flooded"], "two features"),
         (["--learner", "UnionLearner", "--box", *BOX, "--features", "lon", "height", "--target", "flooded"], "column"),

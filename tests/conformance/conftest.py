@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -63,13 +62,6 @@ MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 
 
 @dataclass(frozen=True)
-class Complete(Pieces):
-    """A family that claims to be complete, for the numbers of the theorem of unions."""
-
-    complete: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
 class Case:
     """A learner as it is used, and the number of concepts that it learns.
 
@@ -117,11 +109,12 @@ ROUNDS = Finite.of(MATRIX[:6, :9])
 INSTANCES = {
     UnionLearner: [
         Case(
-            UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6),
+            UnionLearner(Unions(2**20, 3), rounds=3, family=Pieces(2**20, 4, 6)),
             1,
-            UnionLearner(Unions(2**20, 3), family=Complete(2**20)),
+            UnionLearner(Unions(2**20, 3)),
             numbered=False,
-        )
+        ),
+        Case(UnionLearner(Unions(63, 1), rounds=2), 1, UnionLearner(Unions(63, 1)), numbered=False),
     ],
     ConjunctionLearner: [
         Case(ConjunctionLearner(Conjunctions(31), 2, 2), 1, ConjunctionLearner(Conjunctions(31), 1)),

@@ -127,7 +127,7 @@ AGNOSTIC = [
     (GenericLearner(LINE, 2, Hierarchy(20)), 2, 16.0, 0.3),
 ]
 NOT_RUN = {UnionLearner}
-"""Without a theorem: tests/learners/test_unions.py has rows from which it does not learn."""
+"""Its trials take long: tests/learners/test_unions.py has some, and docs/gallery/union-edges.md more."""
 
 
 def name(row):

@@ -62,7 +62,7 @@ def test_rows_that_are_not_counted_exactly_are_refused_where_they_are_planned():
     with pytest.raises(InputError, match=r"at most 67108864 rows.*Boosted"):
         dp.Boosted(KLN(GRID)).plan(privacy, Accuracy(0.3, 0.1), 2**26 + 1)
     with pytest.raises(InputError, match=r"at most 67108864 rows.*UnionLearner"):
-        dp.UnionLearner(dp.Unions(64, 2)).plan(*EASY, 2**26 + 1)
+        dp.UnionLearner(dp.Unions(64, 2), family=dp.mechanisms.cover.Pieces(64)).plan(*EASY, 2**26 + 1)
     with pytest.raises(InputError, match=r"at most 2147483647 rows.*KLN"):
         KLN(GRID).plan(privacy, accuracy, 2**31)
     with pytest.raises(NoTheoremError, match=r"at most .* rows.*BLR"):

@@ -183,7 +183,7 @@ def test_success_at_the_sample_size(row, stats):
 
 def test_every_exported_learner_is_put_to_the_test(instances):
     exported, _, _ = instances
-    assert exported == {type(row[0]) for row in HARD} | {UnionLearner}  # which has no theorem
+    assert exported == {type(row[0]) for row in HARD} | {UnionLearner}  # in few trials, tests/learners/test_unions.py
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from dpjax.concepts import Conjunctions, ConvexPolygons, Hypothesis, Unions
 from dpjax.core.plans import Claim, down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import ConjunctionLearner, PolygonLearner, UnionLearner
-from dpjax.mechanisms.cover import CoverPlan, Literals, set_cover
+from dpjax.mechanisms.cover import CoverPlan, Literals, Pieces, set_cover
 from dpjax.mechanisms.cover.lines.rejection import Performance
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
@@ -51,7 +51,7 @@ LEARNERS = {  # by relation and whether counts are published, and the three plac
         [[512, 512], [512, 800], [512, 224]],
     ),
     "union": (
-        partial(UnionLearner, Unions(2**10, 1), ROUNDS, K, directions=3, bins=4),
+        partial(UnionLearner, Unions(2**10, 1), ROUNDS, K, family=Pieces(2**10, 3, 4)),
         [[200, 200], [900, 900], [900, 150]],
     ),
 }

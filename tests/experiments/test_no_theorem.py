@@ -76,9 +76,12 @@ def test_a_union_of_more_pieces_than_k_has_no_theorem():
     assert replace(learner, k=3).sample_size(*numbers) > 1000
 
 
-def test_plan_says_that_unions_have_none(capsys):
-    flags = ["--learner", "UnionLearner", "--concepts", "Unions(1023,1)", "--epsilon", "100", "--n", "500"]
-    assert main(["plan", *flags]) == 0
+def test_plan_says_that_unions_of_few_lines_have_none(capsys):
+    learners = ["UnionLearner(family=dpjax.mechanisms.cover:Pieces(1023))", "UnionLearner"]
+    flags = ["--concepts", "Unions(1023,1)", "--epsilon", "100", "--n", "500"]
+    assert main(["plan", "--learner", learners[1], *flags]) == 0
+    assert "theorem's n = " in capsys.readouterr().out
+    assert main(["plan", "--learner", learners[0], *flags]) == 0
     said = capsys.readouterr().out
     assert "no theorem for these numbers" in said and "family: expected a complete one" in said
 

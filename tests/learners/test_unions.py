@@ -28,9 +28,10 @@ D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 RICH = Privacy(50.0, 1e-6)
 STARS = Unions(D, 7)  # of six and of five corners
 ADD = Neighboring.ADD_OR_REMOVE_ONE
-LEARNER = UnionLearner(STARS, 10, 4, ADD, directions=8)
-SMALL = UnionLearner(STARS, 3, 3, ADD, directions=4, bins=5)
-NOISY = UnionLearner(STARS, 3, 3, noisy=True, directions=4, bins=5)
+LEARNER = UnionLearner(STARS, 10, 4, ADD, family=Pieces(D))
+SMALL = UnionLearner(STARS, 3, 3, ADD, family=Pieces(D, 4, 5))
+WEDGES = UnionLearner(STARS, family=SlabWedges(D, Pieces(D)))
+NOISY = UnionLearner(STARS, 3, 3, noisy=True, family=Pieces(D, 4, 5))
 
 
 def right(learner, n, trials, alpha=0.1):
@@ -47,7 +48,7 @@ def test_large_grids_are_learned_as_they_are(key):
     fine = Unions(2**64 - 1, 7)
     places = np.random.default_rng(1).integers(0, fine.d, (40, 2), np.uint64, endpoint=True)
     label, x = places[:, :1] < fine.d // 3, jnp.asarray(fine.domain.encode(places.tolist()))
-    learner = replace(SMALL, concepts=fine)
+    learner = replace(SMALL, concepts=fine, family=Pieces(fine.d, 4, 5))
     hypothesis = jax.jit(learner.learn)(key, Sample(x, label, np.ones(40, bool)), learner.plan(RICH, ACCURACY))
     found = np.asarray(jax.jit(fine.predict)(hypothesis, x))
     assert np.mean(found == label) > 0.8
@@ -68,7 +69,7 @@ def test_two_star_polygons_are_learned_from_6000_rows(stats):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("noisy", "net"), [(False, (16, 24)), (True, (12, 16))])
 def test_finer_lines_and_published_counts(stats, noisy, net):
-    learner = replace(LEARNER, noisy=noisy, directions=net[0], bins=net[1])
+    learner = replace(LEARNER, noisy=noisy, family=Pieces(D, *net))
     stats.mostly(right(learner, 6000, 12), 12, 0.1)
 
 
@@ -109,7 +110,7 @@ def test_every_database_has_an_answer(n, key):
 
 def test_without_privacy_the_triangle_is_found(key):
     """epsilon = 1e6 and a triangle of the family as target: what is chosen covers all positives and no negative."""
-    family, rows = Triangles(D, SMALL.directions, SMALL.bins), sample(100, 100)
+    family, rows = Triangles(D, SMALL.family.directions, SMALL.family.bins), sample(100, 100)
 
     @jax.jit
     def inside(x):
@@ -125,7 +126,7 @@ def test_without_privacy_the_triangle_is_found(key):
 @pytest.mark.slow
 def test_no_database_exceeds_the_guarantee_and_more_would():
     """Exactly, all samples of up to three rows over four points; a learner with 1.6 times its epsilon is caught."""
-    sound = learner_target(UnionLearner(Unions(1, 1), 1, directions=3, bins=2), "union", 1)
+    sound = learner_target(UnionLearner(Unions(1, 1), 1, family=Pieces(1, 3, 2)), "union", 1)
     louder = lambda privacy: {  # noqa: E731
         least: replace(plan, coefficient=1.6 * plan.coefficient) for least, plan in sound.plan(privacy).items()
     }
@@ -146,7 +147,9 @@ TRIANGLE = [(100, 100), (900, 200), (300, 850)]
 @pytest.mark.parametrize("edges", [3, 4])
 def test_no_theorem_is_claimed_for_a_finite_set_of_lines(edges):
     """Targets have other edges: where all rows are next to one of them, no number of rows is enough."""
-    for learner in (UnionLearner(Unions(1023, 1, edges)), UnionLearner(Unions(1023, 1, edges), directions=24, bins=64)):
+    kind = Triangles if edges == 3 else Pieces
+    for family in (kind(1023), kind(1023, 24, 64)):
+        learner = UnionLearner(Unions(1023, 1, edges), family=family)
         for epsilon in (1.0, 100.0):
             with pytest.raises(NoTheoremError, match=r"family: expected a complete one.*pieces of unions"):
                 learner.sample_size(Privacy(epsilon, 1e-6), ACCURACY)
@@ -158,7 +161,7 @@ def test_rows_next_to_an_edge_are_not_learned(numbers, n):
     concepts = Unions(1023, 1, 3)
     law = beside_the_edges(1023, TRIANGLE, (-3, -2, 2, 3), edges=1)
     task = Task(concepts, law, jnp.asarray(concepts.of_polygons([TRIANGLE]))[None])
-    learner = UnionLearner(concepts, 1, None, Neighboring.REPLACE_ONE, False, *numbers)
+    learner = UnionLearner(concepts, 1, family=Triangles(1023, *numbers))
     plan = learner.plan(Privacy(100.0, 1e-6), ACCURACY)
     assert successes(learner, task, n, plan, 0.2, 4, seed=1, batch=4) <= 1
 
@@ -253,16 +256,48 @@ class Sharp(Planar):
 def test_a_family_from_outside_is_the_same_as_the_same_from_inside(key):
     rows = sample(100, 100)
     triangles = replace(STARS, edges=3)
-    ours, theirs = UnionLearner(triangles, 2, directions=3, bins=4), UnionLearner(triangles, 2, family=Sharp(D))
+    ours, theirs = (UnionLearner(triangles, 2, family=family) for family in (Triangles(D, 3, 4), Sharp(D)))
     plan = ours.plan(Privacy(2.0), ACCURACY)
     found = [learned(learner)(key, rows, plan).concept for learner in (ours, theirs)]
     np.testing.assert_array_equal(*found)
 
 
-@pytest.mark.parametrize("family", [HalfPlanes(D), Triangles(D + 1), Pieces(D + 1), None])
+@pytest.mark.parametrize("family", [HalfPlanes(D), Triangles(D + 1), Pieces(D + 1), SlabWedges(D - 1), 8, "Pieces"])
 def test_families_of_another_hypothesis_are_refused(family):
     with pytest.raises(InputError, match="family"):
-        UnionLearner(STARS, family=family or Triangles(D), directions=12 if family else 5)
+        UnionLearner(STARS, family=family)
+
+
+def test_the_default_family():
+    """Wedges with pieces beside them; their four cuts do not fit into pieces of three edges."""
+    assert UnionLearner(STARS).functions == SlabWedges(D, Pieces(D))
+    assert UnionLearner(replace(STARS, edges=6)).functions == SlabWedges(D, Pieces(D))
+    assert UnionLearner(replace(STARS, edges=3)).functions == Triangles(D, 8)
+    with pytest.raises(InputError, match="3 cut"):
+        UnionLearner(replace(STARS, edges=3), family=SlabWedges(D))
+    assert same_plan(UnionLearner(STARS).plan(BUDGET, ACCURACY, 6000), WEDGES.plan(BUDGET, ACCURACY, 6000))
+    assert UnionLearner(STARS).passes == (2048 + 256) * UnionLearner(STARS).likely_rounds
+    with pytest.raises(InputError, match=r"at most 1048576 rows.*family=Pieces\(1024\)"):
+        UnionLearner(STARS).plan(BUDGET, ACCURACY, 2**20 + 1)
+    assert LEARNER.plan(BUDGET, ACCURACY, 2**20 + 1).score is None
+
+
+def test_few_rows_and_a_large_budget():
+    """The coefficient is less than the budget allows: with it, a draw may take hours for random labels."""
+    for n in (0, 32, 64, 128):
+        plan, steep = (one.plan(RICH, ACCURACY, n) for one in (UnionLearner(STARS), LEARNER))
+        assert plan.coefficient == 2 < steep.coefficient and UnionLearner(STARS).guarantee(plan).epsilon <= 50
+    assert UnionLearner(STARS).plan(RICH, ACCURACY, 6000).coefficient < 2
+
+
+@pytest.mark.parametrize("d", [1, 1023, 2**20, 2**64 - 1])
+def test_the_default_has_a_theorem(d):
+    learner = UnionLearner(Unions(d, 1))
+    n = learner.sample_size(Privacy(16.0, 1e-6), ACCURACY)
+    assert n < 60_000
+    plan = learner.plan(Privacy(16.0, 1e-6), ACCURACY, n)
+    assert plan.k == learner.members == 2 and plan.islands == 0 and plan.scoring.nats > learner.functions.log_cost
+    assert learner.guarantee(plan).epsilon <= 16
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))
@@ -281,7 +316,7 @@ def test_only_unions_and_one_concept():
     with pytest.raises(InputError, match="Unions"):
         UnionLearner(Points(Domain(4)))
     with pytest.raises(InputError, match="directions"):
-        UnionLearner(STARS, directions=2)
+        UnionLearner(STARS, family=Pieces(D, 2))
     two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
     with pytest.raises(InputError, match="one concept"):
         LEARNER.learn(jax.random.key(0), two, SMALL.plan(Privacy(1.0), ACCURACY))
@@ -292,7 +327,7 @@ def test_only_unions_and_one_concept():
 def test_the_theorem_where_all_rows_are_beside_an_edge(stats):
     """At the theorem's n, rows within 3 steps of one edge of a triangle, where pieces of few lines err .4 at any n."""
     d, budget = 63, Privacy(16.0, 1e-6)
-    learner = UnionLearner(Unions(d, 1), family=SlabWedges(d))
+    learner = UnionLearner(Unions(d, 1))
     n = learner.sample_size(budget, ACCURACY)
     plan = learner.plan(budget, ACCURACY, n)
     errors = []

@@ -30,11 +30,11 @@ def country(monkeypatch):
 
 
 def cases(script):
-    union = script.UnionLearner(script.Unions(script.D, 4), 3, 2, script.RELATION, directions=4, bins=6)
+    union = script.UnionLearner(script.Unions(script.D, 4), 3, 2, script.RELATION, family=script.Pieces(script.D, 4, 6))
     polygon = script.PolygonLearner(script.ConvexPolygons(script.D, 4), 3, 2, script.RELATION)
     return (
-        script.Case("LL", "Ell", (0, 0, 10, 10), union, (200,), "boundary"),
-        script.Case("CC", "Cee", (10, 0, 20, 10), polygon, (200,), "boundary-convex"),
+        script.Case("LL", "Ell", (0, 0, 10, 10), union, (200,), "boundary", "Pieces"),
+        script.Case("CC", "Cee", (10, 0, 20, 10), polygon, (200,), "boundary-convex", "a polygon", script.BUDGETS[:1]),
     )
 
 
@@ -62,18 +62,21 @@ def test_locations_beside_the_border(script, country):
 
 
 def test_errors_beside_the_border(script, country, monkeypatch):
-    for name, value in {"BESIDE": (60,), "PROBES": 50, "RUNS": 2, "SlabWedges": lambda d: None}.items():
+    same = dict.fromkeys(script.FAMILIES, script.Pieces(script.D))
+    for name, value in {"BESIDE": (60,), "PROBES": 50, "RUNS": 2, "FAMILIES": same}.items():
         monkeypatch.setattr(script, name, value)
     lines = list(script.by_family(0))
-    assert [line[:2] for line in lines] == [(0.005, 60), (0.02, 60)] and all(line[2] == line[3] for line in lines)
+    assert [line[:2] for line in lines] == [(0.005, 60), (0.02, 60)]
+    assert all(line[2] == line[3] == line[4] for line in lines)
 
 
 @pytest.mark.slow
 def test_page_and_figures(script, country, tmp_path, monkeypatch):
-    monkeypatch.setattr(script, "by_family", lambda seed: [(0.005, 60, "0.4, 0.5", "0.1, 0.2")])
+    monkeypatch.setattr(script, "by_family", lambda seed: [(0.005, 60, "0.4, 0.5", "0.1, 0.2", "0.2, 0.2")])
     script.main(tmp_path, 0, 2, cases(script))
     page = (tmp_path / "boundary.md").read_text()
-    assert "Ell" in page and "| 200 |" in page and "| 60 | 0.4, 0.5 | 0.1, 0.2 |" in page and "not copyrighted" in page
+    assert "| Ell | Pieces | 200 | 10 |" in page and "| Cee | a polygon | 200 | 10 |" not in page
+    assert "| 60 | 0.4, 0.5 | 0.1, 0.2 |" in page and "not copyrighted" in page
     for name in ("boundary", "boundary-convex"):
         assert read_metadata(tmp_path / "figures" / f"{name}.png")["config"]["script"] == "boundary"
 

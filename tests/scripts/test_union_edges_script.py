@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from dpjax.mechanisms.cover import SlabWedges
+from dpjax.mechanisms.cover import Pieces, SlabWedges
 
 
 @pytest.fixture
 def script(scripts, monkeypatch):
-    """The script, on small sizes and by the default family."""
+    """The script, on small sizes and by `Pieces`."""
     module = scripts("union_edges")
     for name, value in {"BITS": (6,), "SCALES": (0.01,), "ROWS": 64, "TEST": 32}.items():
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(module, "FAMILIES", {"pieces": lambda d: None})
+    monkeypatch.setattr(module, "FAMILIES", {"pieces": Pieces})
     monkeypatch.setattr(module, "PROVEN", {})
     return module
 

@@ -1,4 +1,4 @@
-"""The page of errors on shapes, on few rows by the default family; shapes, intervals, and what is left out."""
+"""The page of errors on shapes, on few rows by `Pieces`; shapes, intervals, and what is left out."""
 
 import sys
 from types import ModuleType
@@ -10,7 +10,7 @@ import shapely
 
 @pytest.fixture
 def script(scripts, monkeypatch):
-    """The script, on small sizes, with squares for counties, by the default family under three names."""
+    """The script, on small sizes, with squares for counties, by `Pieces` under three names."""
     module = scripts("union_shapes")
     monkeypatch.setattr(module, "WEIGHTS", {(64, 1.0): 2, (64, 4.0): 1})
     monkeypatch.setattr(module, "LONG", {("wedges", 64, 4.0)})

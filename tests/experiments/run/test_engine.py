@@ -23,6 +23,7 @@ from dpjax.experiments.store import error_bins
 from dpjax.experiments.store.capacity import capacity
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import KLN, Independent, PointLearner, UnionLearner
+from dpjax.mechanisms.cover import Pieces
 from tests.experiments import fast
 
 TILES, SEED = 4, 7
@@ -339,7 +340,10 @@ def test_blocks_of_other_devices_grow_with_their_memory():
 
 def test_learners_of_many_passes_fill_an_accelerator_too():
     """And never more than it holds: a trial takes 4.3 MiB, with few rows too (docs/gallery/devices.md)."""
-    learner, little = UnionLearner(Unions(2**10, 4), 24, 7), GPU.memory_stats()["bytes_limit"] // 16
+    learner, little = (
+        UnionLearner(Unions(2**10, 4), 24, 7, family=Pieces(2**10)),
+        GPU.memory_stats()["bytes_limit"] // 16,
+    )
     assert learner.passes == 6144
     small = SimpleNamespace(platform="gpu", memory_stats=lambda: {"bytes_limit": little})
 

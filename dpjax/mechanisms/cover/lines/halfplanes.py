@@ -61,10 +61,20 @@ class Planar(Family):
         family with it can stand beside slab wedges."""
         raise missing("family", self, Planar.log_total, "take Pieces")
 
+    def listed(self, x: Any, target: Array, other: Array, score: Score) -> tuple[Cut, Array]:
+        """All functions, leaves ``[F, edges, ...]``, with the logs of their parts of `log_total`, ``float64[F]``.
+        Optional: for exact audits of small families beside slab wedges."""
+        raise missing("family", self, Planar.listed, "take Pieces")
+
     @member
     def most_rows(self) -> int:
         """The most rows of a selection."""
         return MOST_ROWS
+
+    @member
+    def passes(self) -> int:
+        """Approximate number of passes over the rows of a selection, for the sizes of batches of trials."""
+        return 32
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from jax.tree_util import register_dataclass
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
 from dpjax.core.integers import integers
+from dpjax.core.members import implements
 from dpjax.laws.base import Law, Support
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
+from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.score import Floored, Score
 from dpjax.mechanisms.cover.slabs.boxes import HIGHEST, LOWEST, MEASURE
 from dpjax.mechanisms.cover.slabs.selection import of_parts, select_wedge
@@ -28,8 +30,8 @@ class WedgeLaw(Law):
 
     family: a `wedges.SlabWedges`.
 
-    On a small grid with few ``bits`` its outcomes can be listed. Otherwise the lattice has 2^40 or more slopes, and the
-    law is known up to a constant, like `lines.rejection.CutLaw`.
+    On a small grid with few ``bits`` its outcomes can be listed, with the pieces beside them, if there are some.
+    Otherwise the lattice has 2^40 or more slopes, and the law is known up to a constant, like `lines.rejection.CutLaw`.
     """
 
     x: Array
@@ -61,8 +63,8 @@ class WedgeLaw(Law):
             return logs[0] + logs[1] + self.score.capped(LARGEST).log_weight(*counts)
 
     def log_prob(self, outcome: Cut) -> Array:
-        """The log mass, ``float64[]``; InputError if there are more than 2**20 outcomes."""
-        listed = self._listed(_MOST)
+        """The log mass, ``float64[]``; InputError if there are more than 2**20 outcomes, or pieces among them."""
+        listed = None if self.family.pieces is not None else self._listed(_MOST)
         if listed is None:
             advice = "compare `log_weight` of two wedges, or use fewer bits"
             raise InputError("law", "one with few outcomes", repr(self.family), advice)
@@ -71,18 +73,24 @@ class WedgeLaw(Law):
             return self.log_weight(outcome) - total
 
     def support(self, limit: int) -> Support | None:
-        """All wedges, if there are at most ``limit``."""
-        listed = self._listed(limit)
+        """All wedges, if there are at most ``limit``, and after them all pieces."""
+        listed, pieces = self._listed(limit), self.family.pieces
         if listed is None:
             return None
         with jax.enable_x64(True):
             logs = jax.lax.map(self.log_weight, listed, batch_size=1024)
+            if pieces is not None:
+                cuts, parts = pieces.listed(self.x, self.target, self.other, self.score)
+                listed = jax.tree.map(lambda *both: jnp.concatenate(both), listed, cuts)
+                logs = jnp.concatenate([logs, self.family.log_measure + parts])
             return Support(listed, logs - jax.scipy.special.logsumexp(logs))
 
     def _listed(self, limit: int) -> Cut | None:
         grid, d = self.family.grid, self.family.d
         slopes, heights = 4 << grid.bits, 3 * (d << grid.bits) + 2
-        if self.family.pieces is not None or (slopes * heights) ** 2 * (d + 1) * (d + 2) // 2 > limit:
+        pieces = self.family.pieces
+        unknown = pieces is not None and not implements(pieces, Planar.listed)
+        if unknown or (slopes * heights) ** 2 * (d + 1) * (d + 2) // 2 > limit:
             return None
         with jax.enable_x64(True):
             return listed_wedges(self.family)

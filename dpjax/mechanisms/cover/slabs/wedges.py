@@ -69,6 +69,11 @@ class SlabWedges(Planar):
         return _MOST_ROWS if self.pieces is None else min(_MOST_ROWS, self.pieces.most_rows)
 
     @property
+    def passes(self) -> int:
+        """The bounds of boxes of a usual draw (docs/gallery/slab-wedges.md), and those of the pieces; see `Planar`."""
+        return self.sizes.boxes // 16 + (0 if self.pieces is None else self.pieces.passes)
+
+    @property
     def planes(self) -> HalfPlanes:
         """The lattice that the lines are on, see `Planar`."""
         return HalfPlanes(self.d)

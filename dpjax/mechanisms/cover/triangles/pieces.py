@@ -59,6 +59,11 @@ class Pieces(Planar):
         return HalfPlanes(self.d)
 
     @property
+    def passes(self) -> int:
+        """Those of the triangles, which are most of them; see `Planar`."""
+        return self.families()[0].passes
+
+    @property
     def edges(self) -> int:
         """4, see `Planar`; an edge of a triangle counts twice."""
         return 4
@@ -95,6 +100,16 @@ class Pieces(Planar):
             is_triangle = number < tables[0].shape[0]
             padded = jax.tree.map(lambda part: jnp.concatenate([part, part[-1:]]), triangle)
             return jax.tree.map(lambda tri, rect: jnp.where(is_triangle, tri, rect), padded, rectangle)
+
+    def listed(self, x: Array | Twice, target: Array, other: Array, score: Score) -> tuple[Cut, Array]:
+        """See `Planar`."""
+        with jax.enable_x64(True):
+            weight, score = packed(target, other), score.capped(LARGEST)
+            pairs = zip(self.families(), self.prepare(x).parts, strict=True)
+            found = [(*family.weighted(rows, weight, score), log(2 * family.size)) for family, rows in pairs]
+            (triangles, rectangles), logs = zip(*((cuts, part - cost) for cuts, part, cost in found), strict=True)
+            padded = jax.tree.map(lambda part: jnp.concatenate([part, part[:, -1:]], axis=1), triangles)
+            return jax.tree.map(lambda *parts: jnp.concatenate(parts), padded, rectangles), jnp.concatenate(logs)
 
     def log_total(self, x: Array | Twice, target: Array, other: Array, score: Score) -> Array:
         """See `Planar`."""

@@ -79,6 +79,11 @@ class Strips(Planar):
         """The lattice that the lines are on, see `Planar`."""
         return HalfPlanes(self.d)
 
+    @property
+    def passes(self) -> int:
+        """Four for each direction and each group, with its table; see `Planar`."""
+        return 4 * (len(self.groups()) + self.directions)
+
     def lines(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Chart ``int32[L]``, slope ``[L]`` and ends of the strips ``[L, bins + 1]`` of every direction, on the host.
 
@@ -138,6 +143,14 @@ class Strips(Planar):
     def log_weights(self, rows: Binned, weight: Array, score: Score, group: Array) -> Array:
         """Coefficient times score of all pieces of a group, ``float64[pieces]``."""
         return score.log_weight(*self.counts(rows, weight, group)).reshape(-1)
+
+    def weighted(self, rows: Binned, weight: Array, score: Score) -> tuple[Cut, Array]:
+        """All pieces, leaves ``[pieces, edges, ...]``, and coefficient times score of each, ``float64[pieces]``."""
+        groups = jnp.asarray(self.groups())
+        logs = jax.lax.map(lambda group: self.log_weights(rows, weight, score, group), groups)
+        numbers = jnp.arange(logs.shape[1], dtype=jnp.int32)
+        cuts = jax.vmap(jax.vmap(self.piece, (None, 0)), (0, None))(groups, numbers)
+        return jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), cuts), logs.reshape(-1)
 
     def totals(self, rows: Binned, weight: Array, score: Score) -> Array:
         """The log of the weight of each group, ``float64[groups]``."""

@@ -11,7 +11,7 @@ from dpjax.concepts import Unions
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners import UnionLearner
-from dpjax.mechanisms.cover import SlabWedges
+from dpjax.mechanisms.cover import Pieces, SlabWedges
 from dpjax.mechanisms.cover.slabs.selection import select_wedge
 
 D, ROWS = 1023, 224
@@ -73,7 +73,8 @@ def test_plans_have_a_floor():
     n = learner.sample_size(budget, accuracy)
     below, theorem, unknown = (learner.plan(budget, accuracy, rows).scoring.nats for rows in (n - 1, n, None))
     assert below == 40 and theorem == unknown > FAMILY.log_cost
-    assert UnionLearner(Unions(D, 1)).plan(budget, accuracy, n).score is None
+    assert UnionLearner(Unions(D, 1), family=Pieces(D)).plan(budget, accuracy, n).score is None
+    assert UnionLearner(Unions(D, 1)).plan(budget, accuracy, n - 1).scoring.nats == 40
     coarse = replace(learner, family=SlabWedges(D, bits=20))
     assert coarse.plan(budget, accuracy, n).scoring.nats == 40
     with pytest.raises(NoTheoremError, match="complete"):
