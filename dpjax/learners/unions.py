@@ -32,9 +32,10 @@ _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
 at d = 1023 pieces that help have a weight of exp(-35) or more. A piece without rows has exp(-coefficient share), and
 with nats near this exponent a draw takes longer on rows that no union fits (docs/gallery/slab-wedges.md)."""
-_STEEPEST = np.float32(2.0)
-"""Coefficient of measured plans with a floor, at most. With 3 or more a draw may fill its table of boxes, and take
-hours, on a hundred rows with random labels."""
+_STEEPEST, _STEEPEST_OF_MANY, _FEW = np.float32(2.0), np.float32(1.0), 2
+"""Coefficients of plans with a floor, at most: the second for more than two pieces with the theorem's floor. Beyond
+them a draw may fill its table of boxes, and take hours, on rows with random labels: see
+docs/proofs/slab-wedges.md#how-long-a-draw-takes."""
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
@@ -191,12 +192,14 @@ class UnionLearner(CoveringPlane):
             return plan
         nats = _FLOOR
         if self.functions.complete:
+            measured = rows is not None and (short or rows < self._least(privacy, accuracy))
+            steepest = _STEEPEST if measured or k <= _FEW else _STEEPEST_OF_MANY
+            plan = replace(plan, coefficient=np.minimum(plan.coefficient, steepest))
             numbers = (float(number) for number in (plan.coefficient, accuracy.beta, plan.scale, plan.offset))
             nats = theory.nats_for(self.functions.size, k, rounds, *numbers)
-            if rows is not None and (short or rows < self._least(privacy, accuracy)):
+            if measured and rows is not None:
                 most = float(plan.coefficient) * rows / (_PART * k)
                 nats = min(nats, max(_FLOOR, floor(min(most, ceil(log(self.functions.size) / 2)))))
-                plan = replace(plan, coefficient=np.minimum(plan.coefficient, _STEEPEST))
         return replace(plan, score=Saturating(k, nats))
 
     def _least(self, privacy: Privacy, accuracy: Accuracy) -> float:
