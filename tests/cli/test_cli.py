@@ -111,6 +111,7 @@ def test_list_names_everything_with_its_guarantee(capsys):
         *named.split(),
         "hard_thresholds",
         "gapped_thresholds",
+        "nested_thresholds",
         "low_thresholds",
         "hard_chain",
         "hard_tree",

@@ -134,7 +134,7 @@ def test_the_command_prints_every_item(item, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     answer, show = theorem.run(TheoremCommand(item.key))
     show()
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
     assert item.key in printed and item.verdict in printed and item.says in printed
     assert not item.fault or f"{item.fault}: {FAULTS[item.fault]}" in printed
     assert all(text in printed for text in (item.printed, item.right, item.why, *item.audit, *item.simulation))
