@@ -38,7 +38,7 @@ def test_a_renamed_class_is_the_same(capsys, tmp_path):
 def test_a_class_by_its_concepts_has_its_own_dimensions(capsys):
     """As `dpjax dimension` has them, whatever the representative in the collection is."""
     found = answer(capsys, "000 001 011 111", "--epsilon", "2")
-    assert (found["class"], found["given"]) == ("000 001 010 101 (thresholds)", "000 001 011 111")
+    assert (found["class"], found["code"]) == ("000 001 010 101 (thresholds)", "000 001 011 111")
     assert {one["name"]: one["lower"] for one in found["dimensions"]}["threshold dimension"] == "3"
     assert found["rows"][1]["n"] == "9"
 

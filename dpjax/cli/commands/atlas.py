@@ -27,16 +27,16 @@ def run(command: AtlasCommand) -> Answer:
     if not command.epsilon:
         raise InputError("epsilon", "at least one epsilon", "none", "give some, for example --epsilon 1 2")
     epsilons = [checks.epsilon(epsilon) for epsilon in command.epsilon]
-    given = tiny_class(_given(command))
-    matrix = representative(given)
+    concepts = tiny_class(_matrix(command))
+    matrix = representative(concepts)
     accuracy = Accuracy(command.alpha, command.beta)
     stored = _stored(command.store)
     delta = checks.delta(command.delta)
     brackets = rows_of_class(matrix, [None, *epsilons], accuracy, command.seconds, [*packaged(), *stored], delta)
-    dimensions = list(summary(np.array(given), command.seconds))
+    dimensions = list(summary(np.array(concepts), command.seconds))
     answer = {
         "class": name_of(matrix),
-        "given": code_of(given),
+        "code": code_of(concepts),
         "concepts": len(matrix),
         "points": len(matrix[0]),
         "delta": delta,
@@ -49,7 +49,8 @@ def run(command: AtlasCommand) -> Answer:
     return answer, lambda: _show(command, answer)
 
 
-def _given(command: AtlasCommand) -> Any:
+def _matrix(command: AtlasCommand) -> Any:
+    """Of a class by its name or file, or by its concepts."""
     words = command.matrix.split()
     if not words or not all(word.isdigit() for word in words):
         made = class_of(command.matrix, command.imports)
@@ -93,17 +94,14 @@ def _record(one: Bracket, store: Path | None, stored: list[Program]) -> dict[str
 
 def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
     out = console()
-    out.print(f"{answer['given']}: {answer['concepts']} concepts on {answer['points']} points")
+    out.print(f"{answer['code']}: {answer['concepts']} concepts on {answer['points']} points")
     for one in answer["dimensions"]:
         value = one["lower"] if one["lower"] == one["upper"] else f"{one['lower']} to {one['upper']}"
         out.print(f"{one['name']:37} {value:8} {one['witness']}")
     level = 1 - command.beta
     goal = f"error {command.alpha:g} with probability {level:g}, delta = {command.delta:g}"
-    same = (
-        ""
-        if answer["given"] == answer["class"]
-        else f" of {answer['class']}, the same up to names of points and labels"
-    )
+    renamed = f" of {answer['class']}, the same up to names of points and labels"
+    same = "" if answer["class"].startswith(answer["code"]) else renamed
     out.print(f"rows n* of the best learner{same} for {goal}:")
     table = Table("epsilon", "n*", "no learner", "learner found", "by formulas", "from")
     for row in answer["rows"]:

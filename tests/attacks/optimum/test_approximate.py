@@ -8,29 +8,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.attacks.optimum import Certificate, Databases, goal_of, optimum
+from dpjax.attacks.optimum import Certificate, goal_of, optimum
 from dpjax.attacks.optimum.bounds import approximate_laws, largest_violation
 from dpjax.attacks.optimum.constraints import Approximate
 from dpjax.attacks.optimum.families import FamilyCertificate
 from dpjax.attacks.optimum.first_order import FirstOrder
 from dpjax.attacks.optimum.private_table import is_private
-from dpjax.attacks.optimum.program import orbits_of_cases, solve
+from dpjax.attacks.optimum.program import solve
 from dpjax.attacks.optimum.relaxed import relaxed_bound
 from dpjax.attacks.optimum.stencil import Stencil
-from dpjax.attacks.optimum.symmetry import symmetries
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 from dpjax.dimensions.families import points, thresholds
-
-ALL = [[0, 0], [0, 1], [1, 0], [1, 1]]
-TWO = [[0, 0, 0], [0, 0, 1]]
-
-
-def parts(matrix, n, **how):
-    goal = goal_of(matrix, 0.3, **how)
-    databases, group = Databases(n, goal.cells), symmetries(goal)
-    cases = [case for some in orbits_of_cases(goal, goal.on_grid(4), group) for case in some]
-    return goal, databases, group, cases
+from tests.attacks.optimum.test_first_order import ALL, TWO, parts
 
 
 def solved(matrix=None, n=4, epsilon=1.0, delta=0.01):
