@@ -52,7 +52,7 @@ def run(command: AtlasCommand) -> Answer:
 def _matrix(command: AtlasCommand) -> Any:
     """Of a class by its name or file, or by its concepts."""
     words = command.matrix.split()
-    if not words or not all(word.isdigit() for word in words):
+    if not words or not all(word.isdecimal() for word in words):
         made = class_of(command.matrix, command.imports)
         return np.asarray(matrix_of(made) if isinstance(made, ConceptClass) else made)
     if len(lengths := set(map(len, words))) > 1:
