@@ -38,7 +38,7 @@ class Bracket:
     epsilon: None without privacy. needed: the bracket, with what proves its ends. source: "collection", "derived" if an
     end is proved by programs of other classes or budgets, "computed", and "formulas" if no program is known.
     below, enough: the programs that prove the ends, and how, if they were known. bounds: lower bounds for every
-    epsilon-private learner by name.
+    epsilon-private learner by name. out_of_time: whether more seconds may make the bracket smaller.
     """
 
     epsilon: float | None
@@ -47,6 +47,7 @@ class Bracket:
     below: Derived | None
     enough: Derived | None
     bounds: tuple[LowerBound, ...] = ()
+    out_of_time: bool = False
 
     @property
     def low(self) -> int:
@@ -109,11 +110,12 @@ def rows_of_class(
         low = max([1 if below is None else below.n + 1, *(bound.n for bound in bounds)])
         proofs = below.tried(refutes=True) if below else None, enough.tried(refutes=False) if enough else None
         ends = Needed(low, enough.n if enough else None, *proofs, ())
+        late = list[int]()
         source = "collection" if not any(end and end.step for end in (below, enough)) else "derived"
         if enough is None or (low < enough.n and goals not in known):
             end = (now := time.monotonic()) + (until - now) / left
             mine = {one.n: one for one in programs if one.key == (code_of(matrix), one.n, *goals)}
-            solve = _known_or(mine, _private(goal, privacy, level, end) if privacy else _without(goal, end))
+            solve = _known_or(mine, _private(goal, privacy, level, end, late) if privacy else _without(goal, end, late))
             start = max(low, 2)
             most = max(start, _MOST_ROWS if epsilon else _WITHOUT)
             needed = rows_needed(solve, level, start=start, most=most, known=(low, ends.high))
@@ -123,7 +125,7 @@ def rows_of_class(
                 source = "formulas"
             below, enough = None if needed.below else below, None if needed.enough else enough
             ends = replace(needed, below=needed.below or ends.below, enough=needed.enough or ends.enough)
-        found.append(Bracket(epsilon, ends, source, below, enough, bounds))
+        found.append(Bracket(epsilon, ends, source, below, enough, bounds, bool(late) and not ends.exact))
     return found
 
 
@@ -137,29 +139,37 @@ def _known_or(known: dict[int, Program], solve: Callable[[int], Tried | None]) -
     return lambda n: known[n].tried() if n in known else solve(n)
 
 
-def _private(goal: Goal, privacy: Privacy, level: float, until: float) -> Callable[[int], Tried | None]:
+def _private(
+    goal: Goal, privacy: Privacy, level: float, until: float, late: list[int]
+) -> Callable[[int], Tried | None]:
+    """late: receives the numbers of rows whose programs there was too little time for."""
     masses: tuple[Any, ...] = ()
 
     def solve(n: int) -> Tried | None:
         nonlocal masses
         left = until - time.monotonic()
         if left <= 0 or _size(goal, n) * (_SLOWER if privacy.delta else 1) > _PER_SECOND * left:
+            late.append(n)
             return None
         how: dict[str, Any] = {"grid": GRID, "rounds": ROUNDS, "tolerance": GAP, "distributions": masses}
         try:
             found = optimum(goal, n, privacy, method="first-order", level=level, seconds=left, **how)
         except InputError:  # more rows than fit
             return None
+        if time.monotonic() > until:
+            late.append(n)
         masses = tuple({case.elements for case in found.cases if sum(case.elements) > GRID})
         return Tried(n, found.everywhere or 0.0, float(found.value))
 
     return solve
 
 
-def _without(goal: Goal, until: float) -> Callable[[int], Tried | None]:
+def _without(goal: Goal, until: float, late: list[int]) -> Callable[[int], Tried | None]:
     def solve(n: int) -> Tried | None:
-        enough = _size(goal, n) < _PER_SECOND * (until - time.monotonic())
-        return best_without_privacy(goal, n) if enough else None
+        if _size(goal, n) < _PER_SECOND * (until - time.monotonic()):
+            return best_without_privacy(goal, n)
+        late.append(n)
+        return None
 
     return solve
 

@@ -352,7 +352,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     ),
     "disjunction": lambda: World(le.ConjunctionLearner(c.Disjunctions(1), 1, 1)),
     "table-of-a-program": lambda: World(TableLearner(_TINY_LINE, rows=3, rounds=0)),
-    "table-of-a-program-two": lambda: World(TableLearner(_TINY_LINE, 2, rows=2, rounds=0), 2, rows=2),
+    # proper: of all functions the program has many optimal learners, and rounding decides which one is found
+    "table-of-a-program-two": lambda: World(TableLearner(_TINY_LINE, 2, proper=True, rows=2, rounds=0), 2, rows=2),
     "polygon": lambda: World(
         le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)),
         twin=16,

@@ -36,12 +36,22 @@ class Sizes:
         return sum(self.lengths)
 
 
+def _require_possible(dimension: int, concepts: int | None, elements: int | None = None) -> None:
+    """InputError for a Littlestone dimension d above log2 |C| or N: a shattered tree has 2^d leaves, with a concept
+    each, and d different elements on each path."""
+    least = 1 << checks.integer("dimension", dimension, 0, 64)
+    if concepts is not None and least > checks.integer("concepts", concepts, 1):
+        advice = "lower the dimension, or omit the number of concepts (None)"
+        raise InputError("concepts", f"at least 2^{dimension}, for dimension {dimension}", str(concepts), advice)
+    if elements is not None and dimension > checks.integer("elements", elements, 1):
+        advice = "lower the dimension, or omit the number of elements (None)"
+        raise InputError("elements", f"at least the dimension, {dimension}", str(elements), advice)
+
+
 def growth(dimension: int, concepts: int | None, elements: int) -> int:
     """The most ways in which a class of Littlestone dimension d labels so many elements, by Sauer's lemma: at most
     sum_{i <= d} C(elements, i), also for the leaves of trees of that depth; at most its number of concepts."""
-    checks.integer("dimension", dimension, 0, 64)
-    if concepts is not None:
-        checks.integer("concepts", concepts, 1)
+    _require_possible(dimension, concepts)
     ways = sum(comb(checks.integer("elements", elements, 0), i) for i in range(dimension + 1))
     return ways if concepts is None else min(concepts, ways)
 
@@ -53,6 +63,7 @@ def irreducible_depth(dimension: int, concepts: int | None, elements: int | None
     random ones, and by r >= 8 / rho with 2 G(2 r) < 2^(rho r / 2), G the `growth`; all elements suffice. concepts,
     elements: None if there is no bound.
     """
+    _require_possible(dimension, concepts, elements)
     checks.probability("alpha", alpha)
 
     def caught(r: int) -> bool:

@@ -84,6 +84,22 @@ def test_too_few_seconds_give_what_is_proved(capsys):
     assert "at least" in printed and "no learner was found for epsilon = 0.3 within 1e-06 seconds" in printed
 
 
+def test_a_bracket_that_is_open_is_said_to_be_so(capsys):
+    flags = "thresholds(2)", "--epsilon", "1", "--beta", "0.2"
+    assert cli.main(["atlas", *flags, "--seconds", "1e-6"]) == 0
+    printed = capsys.readouterr().out
+    for which in ("without privacy", "for epsilon = 1"):
+        assert f"the bracket was not closed {which} within 1e-06 seconds: give more --seconds" in printed
+
+
+def test_an_open_bracket_of_the_collection_has_no_use_for_seconds(capsys):
+    """No program is solved for a budget that the collection has."""
+    flags = "0000 0001 0100 1001 1010 1101 1111", "--epsilon", "1", "--seconds", "1e-6"
+    row = answer(capsys, *flags)["rows"][1]
+    assert row["source"] == "derived" and row["low"] < row["high"] and not row["out_of_time"]
+    assert cli.main(["atlas", *flags]) == 0 and "not closed for epsilon" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -14,6 +14,7 @@ import dpjax as dpjax_package
 from dpjax import cli
 from dpjax.cli.arguments import COMMANDS
 from dpjax.cli.arguments.base import MeasuredFlags, StudyFlags
+from dpjax.cli.commands import curve
 from dpjax.cli.parsing import parse
 from dpjax.experiments.study.study import Study
 from dpjax.experiments.sweep.sweep import Search
@@ -152,6 +153,15 @@ def test_curve_json_is_one_object_with_the_promised_fields(tmp_path, capsys):
     status = json.loads(capsys.readouterr().out)
     assert status["cells"] == 1
     assert status["trials"] == 128 > answer["points"][0]["trials"] == 100, "whole blocks are stored"
+
+
+def test_curve_says_at_once_what_it_waits_for(tmp_path, capsys, monkeypatch):
+    """Before anything is compiled: the first line of progress comes after 30 seconds."""
+    said = []
+    monkeypatch.setattr(curve, "measure", lambda *_, **__: said.append(capsys.readouterr().err) or 1 / 0)
+    cli.main([str(part) for part in small(tmp_path / "new")])
+    words = f"1 curve; trials that {tmp_path / 'new'} lacks are run once their programs are compiled"
+    assert said == [f"dpjax: {words}\n"]
 
 
 @pytest.mark.parametrize(

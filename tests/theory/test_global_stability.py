@@ -197,6 +197,27 @@ def test_wrong_numbers(wrong):
         wrong()
 
 
+@pytest.mark.parametrize("d", [2, 64])
+def test_a_class_that_cannot_be(d):
+    """Dimension d needs 2^d concepts and d elements, with which the sizes are given."""
+    assert irreducible.sizes(d, 2**d, d, 0.1).depths[-1] == d
+    few, narrow = (
+        rf"concepts: expected at least 2\^{d}, for dimension {d}, got",
+        f"elements: expected .*{d}, got {d - 1}",
+    )
+    for concepts, elements, words in ((2**d - 1, None, few), (None, d - 1, narrow)):
+        for wrong in (
+            lambda *triple: irreducible.sizes(*triple, 0.1),
+            lambda *triple: irreducible.irreducible_depth(*triple, 0.1),
+            lambda *triple: irreducible.rows(*triple, 1.0, 1e-6, 0.1, 0.1),
+        ):
+            with pytest.raises(InputError, match=words):
+                wrong(d, concepts, elements)
+    for refused in (irreducible.growth, lambda *pair: irreducible.separating_rows(*pair, 0.1, 0.1)):
+        with pytest.raises(InputError, match=few):
+            refused(d, 2**d - 1, 2)
+
+
 def test_parts_of_large_batches_are_exact():
     """float32 fractions of 2.6e8 rows were rows short."""
     from dpjax.concepts import Finite

@@ -79,6 +79,7 @@ def _record(one: Bracket, store: Path | None, stored: list[Program]) -> dict[str
         "n": str(one),
         "low": one.low,
         "high": one.needed.high,
+        "out_of_time": one.out_of_time,
         "source": one.source,
         "no_learner": below and {"n": below.n, "success_at_most": below.upper},
         "no_learner_from": one.below.step if one.below else "",
@@ -121,9 +122,10 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
             if end:
                 out.print(f"{words} {which}: by {end}")
     for row in answer["rows"]:
-        if row["high"] is None:
+        if row["high"] is None or row["out_of_time"]:
             which = "without privacy" if row["epsilon"] is None else f"for epsilon = {row['epsilon']:g}"
-            out.print(f"no learner was found {which} within {command.seconds:g} seconds: give more --seconds")
+            what = "no learner was found" if row["high"] is None else "the bracket was not closed"
+            out.print(f"{what} {which} within {command.seconds:g} seconds: give more --seconds")
     for row in answer["rows"]:
         if names := [f"{n} ({name})" for name, n in row["lower_bounds"].items()]:
             out.print(f"lower bounds at epsilon = {row['epsilon']:g}: {'; '.join(names)}")

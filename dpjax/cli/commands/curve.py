@@ -15,6 +15,7 @@ from dpjax.cli.study_of import study_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.commands import command as pasteable
+from dpjax.core.logs import LOG
 from dpjax.core.screen import Screen
 from dpjax.core.screen import Table as Printed
 from dpjax.experiments.run import engine
@@ -47,6 +48,8 @@ def run(command: CurveCommand) -> Answer:
     _check_where(command)
     if command.prepare:
         return _prepared(study, command.out)
+    curves = f"{len(study.curves)} curve{'s' * (len(study.curves) > 1)}"
+    LOG.info(f"{curves}; trials that {command.out} lacks are run once their programs are compiled")
 
     @contextmanager
     def watch(worker: Worker) -> Iterator[None]:

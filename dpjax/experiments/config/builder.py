@@ -151,6 +151,7 @@ class Builder:
 
         kind: of what it returns; for `ANY` a function of the user's that is annotated to return something.
         """
+        _refuse_parts(name, path, kind)
         factory = self.find(name, path, kind)
         outside = not getattr(factory, "__module__", "dpjax").startswith("dpjax.")
         returned = [made for made in values_of(factory) if made is not type(None)]
@@ -358,6 +359,19 @@ def _public(name: str, path: str, kind: Kind) -> Any:
             elsewhere = f"{error.advice} (elsewhere: module:{path})"
             raise InputError(name, error.expected, error.given, elsewhere) from None
     return types.SimpleNamespace(**names)
+
+
+def _refuse_parts(name: str, path: str, kind: Kind) -> None:
+    """InputError for the name of what something of this kind is made of, with the function that makes it of that."""
+    part = next((one for one in _NOUNS if one is not kind and path in public_names(one)), None)
+    if part is None or path in (names := public_names(kind)):
+        return
+    for maker, found in names.items():
+        if [kind_of(parameters(found)[key]) for key in required(found)] == [part]:
+            code = f"    from dpjax import {maker}, {path}\n    def own(it) -> {maker}: return {maker}({path}(it))\n"
+            advice = f"in a file mine.py, write\n{code}and name that: {name.rpartition('.')[2]}=mine:own, --import mine"
+            given = f"{path}, which makes {part.noun}"
+            raise InputError(name, f"a class or function that makes {kind.noun}", given, advice)
 
 
 def _unfit(name: str, path: str, thing: Any, kind: Kind) -> InputError:

@@ -1,6 +1,7 @@
 """A study written down: what is read, what is refused and how the error says so."""
 
 from dataclasses import replace
+from textwrap import dedent
 
 import pytest
 
@@ -13,6 +14,7 @@ from dpjax.experiments.config.calls import call
 from dpjax.experiments.study import toml
 from dpjax.experiments.study.study import study_of
 from dpjax.learners import KLN, Independent, PointLearner
+from dpjax.lists import VersionSpace
 
 
 def data(**changes):
@@ -256,6 +258,20 @@ def test_names_of_modules_are_read_within_calls(outside):
         with pytest.raises(InputError, match="x: expected") as caught:
             call("x", text)
         assert "\u02d0" not in str(caught.value)
+
+
+def test_the_function_in_a_message_can_be_pasted(tmp_path, monkeypatch):
+    """A list learner in the place of a learner: what the message says to write is a study that is read."""
+    task = {"concepts": "Multiclass.of(independent_bits(2, 1, 8))", "distribution": "heavy(2, 0.3)"}
+    with pytest.raises(InputError, match="got VersionSpace, which makes a list learner; in a file mine") as caught:
+        study_of(data(task=task, learners={"m": "BitReduction(binary=VersionSpace)"}))
+    advice = caught.value.advice
+    assert advice.endswith("name that: binary=mine:own, --import mine")
+    (tmp_path / "pasted_of_a_message.py").write_text(dedent("".join(advice.splitlines(True)[1:3])))
+    monkeypatch.syspath_prepend(tmp_path)
+    learners = {"m": "BitReduction(binary=pasted_of_a_message:own)"}
+    (curve,) = study_of(data(task=task, learners=learners), imports=("pasted_of_a_message",)).curves
+    assert [type(one.lists) for one in curve.setting.learner.learners] == [VersionSpace] * 2
 
 
 @pytest.mark.parametrize(
