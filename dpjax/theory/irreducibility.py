@@ -69,15 +69,15 @@ def irreducible_depth(dimension: int, concepts: int | None, elements: int | None
     def caught(r: int) -> bool:
         return alpha * r >= 40 and alpha / 10 * r * log(2) > log_over(2 * growth(dimension, concepts, 2 * r), 1.0)
 
-    found = [] if elements is None else [checks.integer("elements", elements, 1)]
+    depths = [] if elements is None else [elements]
     if concepts is not None:
-        found.append(int(5 * log(checks.integer("concepts", concepts, 1)) / alpha) + 1)
+        depths.append(int(5 * log(concepts) / alpha) + 1)
     try:
-        return min([*found, smallest(caught)])
+        return min([*depths, smallest(caught)])
     except NoTheoremError:
-        if not found:
+        if not depths:
             raise
-        return min(found)
+        return min(depths)
 
 
 def separating_rows(dimension: int, concepts: int | None, gaps: int, top: float, bad: float) -> int:

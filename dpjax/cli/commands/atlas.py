@@ -37,6 +37,7 @@ def run(command: AtlasCommand) -> Answer:
     answer = {
         "class": name_of(matrix),
         "code": code_of(concepts),
+        "renamed": code_of(concepts) != code_of(matrix),
         "concepts": len(matrix),
         "points": len(matrix[0]),
         "delta": delta,
@@ -101,8 +102,7 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
         out.print(f"{one['name']:37} {value:8} {one['witness']}")
     level = 1 - command.beta
     goal = f"error {command.alpha:g} with probability {level:g}, delta = {command.delta:g}"
-    renamed = f" of {answer['class']}, the same up to names of points and labels"
-    same = "" if answer["class"].startswith(answer["code"]) else renamed
+    same = f" of {answer['class']}, the same up to names of points and labels" if answer["renamed"] else ""
     out.print(f"rows n* of the best learner{same} for {goal}:")
     table = Table("epsilon", "n*", "no learner", "learner found", "by formulas", "from")
     for row in answer["rows"]:
@@ -125,7 +125,8 @@ def _show(command: AtlasCommand, answer: dict[str, Any]) -> None:
         if row["high"] is None or row["out_of_time"]:
             which = "without privacy" if row["epsilon"] is None else f"for epsilon = {row['epsilon']:g}"
             what = "no learner was found" if row["high"] is None else "the bracket was not closed"
-            out.print(f"{what} {which} within {command.seconds:g} seconds: give more --seconds")
+            why = "give more --seconds" if row["out_of_time"] else "it needs more rows, or more memory, than are tried"
+            out.print(f"{what} {which} within {command.seconds:g} seconds: {why}")
     for row in answer["rows"]:
         if names := [f"{n} ({name})" for name, n in row["lower_bounds"].items()]:
             out.print(f"lower bounds at epsilon = {row['epsilon']:g}: {'; '.join(names)}")

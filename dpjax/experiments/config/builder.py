@@ -363,15 +363,17 @@ def _public(name: str, path: str, kind: Kind) -> Any:
 
 def _refuse_parts(name: str, path: str, kind: Kind) -> None:
     """InputError for the name of what something of this kind is made of, with the function that makes it of that."""
-    part = next((one for one in _NOUNS if one is not kind and path in public_names(one)), None)
+    part = next((other for other in _NOUNS if other is not kind and path in public_names(other)), None)
     if part is None or path in (names := public_names(kind)):
         return
-    for maker, found in names.items():
-        if [kind_of(parameters(found)[key]) for key in required(found)] == [part]:
-            code = f"    from dpjax import {maker}, {path}\n    def own(it) -> {maker}: return {maker}({path}(it))\n"
-            advice = f"in a file mine.py, write\n{code}and name that: {name.rpartition('.')[2]}=mine:own, --import mine"
-            given = f"{path}, which makes {part.noun}"
-            raise InputError(name, f"a class or function that makes {kind.noun}", given, advice)
+    for maker, factory in names.items():
+        if [kind_of(parameters(factory)[key]) for key in required(factory)] == [part]:
+            body = f"def made_of(concepts) -> {maker}: return {maker}({path}(concepts))"
+            code = f"    from dpjax import {maker}, {path}\n    {body}\n"
+            place = name.rpartition(".")[2]
+            advice = f"in a file mine.py, write\n{code}and name that: {place}=mine:made_of, --import mine"
+            actual = f"{path}, which makes {part.noun}"
+            raise InputError(name, f"a class or function that makes {kind.noun}", actual, advice)
 
 
 def _unfit(name: str, path: str, thing: Any, kind: Kind) -> InputError:

@@ -266,10 +266,10 @@ def test_the_function_in_a_message_can_be_pasted(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="got VersionSpace, which makes a list learner; in a file mine") as caught:
         study_of(data(task=task, learners={"m": "BitReduction(binary=VersionSpace)"}))
     advice = caught.value.advice
-    assert advice.endswith("name that: binary=mine:own, --import mine")
+    assert advice.endswith("name that: binary=mine:made_of, --import mine")
     (tmp_path / "pasted_of_a_message.py").write_text(dedent("".join(advice.splitlines(True)[1:3])))
     monkeypatch.syspath_prepend(tmp_path)
-    learners = {"m": "BitReduction(binary=pasted_of_a_message:own)"}
+    learners = {"m": "BitReduction(binary=pasted_of_a_message:made_of)"}
     (curve,) = study_of(data(task=task, learners=learners), imports=("pasted_of_a_message",)).curves
     assert [type(one.lists) for one in curve.setting.learner.learners] == [VersionSpace] * 2
 
