@@ -76,6 +76,11 @@ class SparseAggregate(Learner):
         return self.lists.concepts
 
     @property
+    def cache_token(self) -> str | None:
+        """That of the lists."""
+        return self.lists.cache_token
+
+    @property
     def neighboring(self) -> Neighboring:
         """REPLACE_ONE: rows are assigned to batches by their position."""
         return Neighboring.REPLACE_ONE
@@ -113,7 +118,8 @@ class SparseAggregate(Learner):
         m, parts, capacity = jnp.clip(plan.batches, plan.least, plan.most), len(plan.lists.ends), sample.capacity
         index = jnp.arange(capacity, dtype=jnp.int32)
         batch, place = index % m, index // m
-        rows = (sample.size - batch + m - 1) // m
+        most_rows = jnp.maximum(plan.lists.most_rows, 1)
+        rows = jnp.minimum((sample.size - batch + m - 1) // m, most_rows)
         with jax.enable_x64(True):  # products of two whole numbers below 2^31
             ends, number = (jnp.asarray(value).astype(jnp.int64) for value in (plan.lists.ends, place))
             beyond = number[:, None] * ends[-1] >= ends * rows[:, None].astype(jnp.int64)
@@ -123,7 +129,7 @@ class SparseAggregate(Learner):
             expected = f"rows with at most 2^28 = {MOST_COUNTS} counts"
             advice = "give fewer batches, or count the rows: `select`"
             raise InputError("sample", expected, f"{capacity} rows, {plan.most} batches: {entries:.3g}", advice)
-        label, mask = single_column(sample, "SparseAggregate").astype(jnp.int32), sample.mask
+        label, mask = single_column(sample, "SparseAggregate").astype(jnp.int32), sample.mask & (place < most_rows)
         empty = jnp.zeros((plan.most + 1, parts, width, 2), jnp.int32)  # see `Finite.pieces`
         if self.lists.cells is None:
             elements, cell, order = _elements(sample.x, mask, batch, place, plan.most, width)

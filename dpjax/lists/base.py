@@ -4,16 +4,18 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.members import Base, implements, required
+from dpjax.core.members import Base, implements, member, required
 from dpjax.core.types import Accuracy, Privacy
 
 MOST_ELEMENTS = 32
+_MOST_NAMED = 1 << 12
 
 
 class Cells(NamedTuple):
@@ -38,6 +40,11 @@ class ListPlan(Base):
     def length(self) -> int:
         """Static: the entries of a list, >= 1."""
 
+    @member
+    def most_rows(self) -> Any:
+        """``int32[]``: of each batch so many rows are read, >= 1; by default all."""
+        return np.int32(2**31 - 1)
+
 
 class Lists(Base):
     """Base class of makers of lists: a frozen dataclass, equal by value; `SparseAggregate` makes a private learner of
@@ -58,8 +65,8 @@ class Lists(Base):
 
     @property
     def words(self) -> int:
-        """Static: of a name."""
-        return 1
+        """Static: of a name; by default a bit for each element of the domain."""
+        return -(-self.concepts.domain.size // 32)
 
     @abstractmethod
     def plan(self, accuracy: Accuracy) -> ListPlan:
@@ -72,9 +79,10 @@ class Lists(Base):
     def hypothesis(self, name: Array, outcome: Array) -> Hypothesis:
         """The function with a name ``uint32[words]``; outcome ``int32[]`` is -1, and the name 0, if none was chosen.
 
-        By default a function on at most 32 elements is named by the word whose bit x is its label at x.
+        By default a function on at most 4096 elements is named by its labels, that of element x at bit x % 32 of word
+        x // 32.
         """
-        labels = name[0] >> jnp.arange(self.concepts.domain.size, dtype=jnp.uint32) & 1
+        labels = (name[:, None] >> jnp.arange(32, dtype=jnp.uint32) & 1).reshape(-1)[: self.concepts.domain.size]
         return self.concepts.of_labels(labels[None], outcome[None])
 
     @abstractmethod
@@ -101,10 +109,10 @@ def require_lists(lists: Any) -> None:
 
 
 def require_nameable(concepts: Any) -> None:
-    """Raises InputError unless it is a finite class of binary functions on at most 32 elements."""
+    """Raises InputError unless it is a finite class of binary functions on at most 4096 elements."""
     if not implements(concepts, ConceptClass.of_labels) or concepts.columns > 1:
         actual = type(concepts).__name__
         raise InputError("concepts", "a finite class of binary functions", actual, "give a matrix: Finite.of")
-    if (width := concepts.domain.size) > MOST_ELEMENTS:
-        advice = "take a smaller domain: the name of a function is a word with a bit for each element"
-        raise InputError("concepts", f"at most {MOST_ELEMENTS} elements", str(width), advice)
+    if (width := concepts.domain.size) > _MOST_NAMED:
+        advice = "take a smaller domain: the name of a function has a bit for each element"
+        raise InputError("concepts", f"at most {_MOST_NAMED} elements", str(width), advice)

@@ -1,21 +1,26 @@
 """Lists of optimal predictions of irreducible subclasses: one function is on almost every list."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.finite import Finite
+from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.versions import Versions
+from dpjax.concepts.versions.base import Space
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
+from dpjax.core.host_calls import host_call
+from dpjax.core.members import implements
 from dpjax.core.plans import STATIC, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.dimensions.subsets import SubsetTables
-from dpjax.lists.base import Cells, ListPlan, Lists
-from dpjax.lists.version_spaces import dimension_of, require_small, tables_of
+from dpjax.lists.base import Cells, ListPlan, Lists, require_nameable
+from dpjax.lists.versions import versions_of
 from dpjax.theory import irreducibility as theory
 
 
@@ -23,45 +28,76 @@ from dpjax.theory import irreducibility as theory
 class IrreducibilityPlan(ListPlan):
     """ends: of the two halves, ``int32[2]``. cuts ``float32[d + 1]``, keep ``float32[]``: largest empirical errors.
 
-    depths, lengths: static, of the trees and lists of the levels. length: of the whole list.
+    depths: static, of the trees of the levels. length: static, of the whole list. most_rows: of both halves.
     """
 
     ends: Any
     cuts: Any
     keep: Number
+    most_rows: Any
     depths: tuple[int, ...] = field(metadata=STATIC)
-    lengths: tuple[int, ...] = field(metadata=STATIC)
     length: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
 class Irreducibility(Lists):
-    """For each of d + 1 levels of error, the concepts below it are divided by a tree of queries that reduces their
-    Littlestone dimension as far as possible; the list has the optimal predictions of the leaves that keep the largest
-    dimension and are irreducible (at every element some label keeps it), if the second half of the batch agrees.
+    """For each of d + 1 levels of error and each way in which concepts label the elements of a batch with no larger
+    empirical error, a tree of queries reduces the Littlestone dimension of the concepts that do so as far as possible.
+    The list has the optimal predictions of the leaves that keep the largest dimension of all and are irreducible (at
+    every element exactly one label keeps it), if the second half of the batch agrees.
 
     Args:
-      concepts: at most 20 concepts over 32 elements, of Littlestone dimension d.
-      depth: r >= 1 of the trees, (2^j - 1) r at level j; by default the theorem's. With smaller ones nothing is proved.
+      concepts: a class of two labels and Littlestone dimension d. It has `ConceptClass.versions` (one from outside is
+        as good: `concepts.versions.Versions`), or is a matrix, `Finite`, of up to 4096 elements.
+      depth: r >= 1; the trees of level j have depth (2^j - 1)(r + elements of a batch). By default the theorem's; with
+        smaller ones nothing is proved.
+      longest: of each level, the labelings and the leaves that are looked at, >= 1. By default the theorem's number of
+        leaves, which is of order (depth)^d and may be too many for the memory; with fewer nothing is proved.
+
+    Lists are made on the host, in time that grows with the number of labelings and leaves and depends on the class.
 
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows, one function that depends on the distribution and the target alone is on the list of
-      every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`.
+      every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`. A batch has no more rows
+      than these: others are not read.
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible
       classes, reducing trees); the improper learner and its proof are our own: docs/proofs/irreducibility.md.
     """
 
-    concepts: Finite
+    concepts: ConceptClass
     depth: int | None = None
+    longest: int | None = None
 
     def __post_init__(self):
-        require_small(self.concepts, "Irreducibility")
+        if not self._numbered:
+            require_nameable(self.concepts)
         checks.whole_or_none("depth", self.depth, 1)
+        checks.whole_or_none("longest", self.longest, 1)
+
+    @property
+    def versions(self) -> Versions:
+        """The version spaces of the class."""
+        return versions_of(self.concepts)
+
+    @property
+    def cache_token(self) -> str | None:
+        """That of the version spaces, which are asked on the host."""
+        return self.versions.cache_token
+
+    @property
+    def cells(self) -> int | None:
+        """The elements of a small domain, or those of a batch."""
+        return None if self._numbered else self.concepts.domain.size
+
+    @property
+    def words(self) -> int:
+        """Whether it is the zero function, and the words of a concept; or the labels of all elements."""
+        return 1 + self._concept_words if self._numbered else super().words
 
     @property
     def dimension(self) -> int:
         """The Littlestone dimension of the class."""
-        return dimension_of(self.concepts)
+        return self.versions.dimension(self.versions.whole)
 
     @property
     def eta(self) -> float:
@@ -71,70 +107,134 @@ class Irreducibility(Lists):
 
     def sizes(self, accuracy: Accuracy) -> theory.Sizes:
         """`theory.irreducibility.sizes` of the class."""
-        size, width = self.concepts.size, self.concepts.width
-        return theory.sizes(self.dimension, size, width, float(accuracy.alpha), self.depth)
+        numbers = self.concepts.size, self.concepts.domain.size, float(accuracy.alpha)
+        return theory.sizes(self.dimension, *numbers, self.depth)
 
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
         sizes = self.sizes(accuracy)
         ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
-        cuts = np.array(sizes.cuts, np.float32)
-        return IrreducibilityPlan(ends, cuts, down(sizes.keep), sizes.depths, sizes.lengths, sizes.length)
+        cuts, length = np.array(sizes.cuts, np.float32), sum(self._lengths(sizes))
+        return IrreducibilityPlan(ends, cuts, down(sizes.keep), ends[-1], sizes.depths, length)
 
     def names(self, key: Array, cells: Cells, plan: IrreducibilityPlan) -> tuple[Array, Array]:
         """The candidates of all levels. The key is not used."""
-        table = jnp.asarray(self.concepts.matrix())
-        first, second = cells.counts[0], cells.counts[1]
-        errors = jnp.sum(jnp.where(table, first[:, 0], first[:, 1]), axis=1, dtype=jnp.int32)
-        rows, bits = jnp.sum(first).astype(jnp.float32), jnp.uint32(1) << jnp.arange(len(table), dtype=jnp.uint32)
-        tables, names, filled = tables_of(self.concepts, max(plan.depths)), [], []
-        for j, length in enumerate(plan.lengths):
-            near = errors.astype(jnp.float32) <= plan.cuts[j] * rows
-            space = jnp.sum(jnp.where(near, bits, jnp.uint32(0)), dtype=jnp.uint32)
-            level_names, kept = self._level(tables, space, plan.depths[j], length)
-            names.append(level_names)
-            filled.append(kept)
-        name, kept = jnp.concatenate(names), jnp.concatenate(filled)
-        label = name[:, None] >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
-        wrong = jnp.sum(jnp.where(label > 0, second[:, 0], second[:, 1]), axis=1, dtype=jnp.int32)
-        kept &= wrong.astype(jnp.float32) <= plan.keep * jnp.sum(second).astype(jnp.float32)
-        return name[:, None], kept
+        shapes = jax.ShapeDtypeStruct((plan.length, self.words), np.uint32), jax.ShapeDtypeStruct((plan.length,), bool)
+        return host_call(_Listing(self, plan.depths, plan.length), shapes, *cells, plan.cuts, plan.keep)
+
+    def name(self, space: Space) -> list[int] | None:
+        """Host: the words of the name of a version space's optimal prediction; None if it has none."""
+        versions = self.versions
+        if not self._numbered:
+            labels = sum(versions.prediction(space, x) << x for x in range(versions.elements))
+            return [labels >> 32 * i & 0xFFFFFFFF for i in range(self.words)]
+        numbers = versions.function(space)
+        if numbers is None:
+            return None
+        each = self._concept_words // max(len(numbers), 1)
+        words = [number >> 32 * i & 0xFFFFFFFF for number in numbers for i in reversed(range(each))]
+        return [0, *words] if words else [1] + [0] * self._concept_words
+
+    def hypothesis(self, name: Array, outcome: Array) -> Hypothesis:
+        """The function with that name."""
+        if not self._numbered:
+            return super().hypothesis(name, outcome)
+        return Hypothesis(name[1:][None], ((name[0] > 0) | (outcome < 0))[None], outcome[None])
 
     def rows(self, accuracy: Accuracy) -> int:
-        """Both halves of a batch; NoTheoremError for smaller trees than the theorem's."""
-        sizes, width = self.sizes(accuracy), self.concepts.width
-        least = theory.irreducible_depth(self.dimension, self.concepts.size, width, float(accuracy.alpha))
-        if self.depth is not None and self.depth < least:
+        """Both halves of a batch; NoTheoremError for smaller trees or lists than the theorem's."""
+        sizes, theirs = self.sizes(accuracy), Irreducibility(self.concepts).sizes(accuracy)
+        if sizes.depths < theirs.depths:
+            least = theory.irreducible_depth(
+                self.dimension, self.concepts.size, self.concepts.domain.size, float(accuracy.alpha)
+            )
             raise NoTheoremError("depth", f"at least the theorem's {least}", str(self.depth), "leave it to the planner")
+        if self.longest is not None and self.longest < max(sizes.lengths):
+            expected, actual = f"at least the theorem's {max(sizes.lengths):.3g}", str(self.longest)
+            raise NoTheoremError("longest", expected, actual, "leave it to the planner, or search for n")
         return sizes.first + sizes.second
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.irreducibility.batches`."""
+        """`theory.irreducibility.batches`, for lists as long as they may be."""
         epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-        return theory.batches(self.sizes(accuracy).length, epsilon, delta, float(accuracy.beta))
+        return theory.batches(sum(self._lengths(self.sizes(accuracy))), epsilon, delta, float(accuracy.beta))
 
-    def _level(self, tables: SubsetTables, space: Array, depth: int, length: int) -> tuple[Array, Array]:
-        """The predictions of a tree's leaves, ``uint32[length]``, and which are candidates."""
-        littlestone, reduced = jnp.asarray(tables.littlestone), jnp.asarray(tables.reduced[depth])
-        leaves = self._leaves(tables, space, depth, length)
-        index = leaves.astype(jnp.int32)
-        largest = littlestone[index] == reduced[space.astype(jnp.int32)]
-        kept = (leaves > 0) & largest & jnp.asarray(tables.irreducible)[index]
-        return jnp.asarray(tables.prediction)[index], kept
+    @property
+    def _numbered(self) -> bool:
+        """Whether functions are named as hypotheses of the class, or else by their labels."""
+        return not implements(self.concepts, ConceptClass.of_labels) and implements(self.versions, Versions.function)
 
-    def _leaves(self, tables: SubsetTables, space: Array, depth: int, length: int) -> Array:
-        """The leaves that are not empty, as sets of concepts ``uint32[length]``; 0 in other slots.
+    @property
+    def _concept_words(self) -> int:
+        return np.shape(self.concepts.targets(1))[1]
 
-        At depth k a set that no tree of that depth divides with profit stays as it is.
-        """
-        ones, query = jnp.asarray(tables.ones), jnp.asarray(tables.query)
+    def _lengths(self, sizes: theory.Sizes) -> list[int]:
+        return [min(length, self.longest or length) for length in sizes.lengths]
 
-        def divide(slots: Array, left: Array) -> tuple[Array, None]:
-            at = query[left, slots.astype(jnp.int32)].astype(jnp.int32)
-            high = jnp.where(at >= 0, slots & ones[jnp.maximum(at, 0)], jnp.uint32(0))
-            parts = jnp.concatenate([slots & ~high, high])
-            place = jnp.where(parts > 0, jnp.cumsum(parts > 0, dtype=jnp.int32) - 1, length)
-            return jnp.zeros(length, jnp.uint32).at[place].set(parts, mode="drop"), None
 
-        start = jnp.zeros(length, jnp.uint32).at[0].set(space)
-        return jax.lax.scan(divide, start, jnp.arange(depth, 0, -1, dtype=jnp.int32))[0]
+@dataclass(frozen=True)
+class _Listing:
+    """The list of one batch, on the host."""
+
+    lists: Irreducibility
+    depths: tuple[int, ...]
+    length: int
+
+    def __call__(self, elements: np.ndarray, counts: np.ndarray, cuts: np.ndarray, keep: np.ndarray) -> tuple:
+        """The arguments of `Irreducibility.names` to its results."""
+        numbers = [sum(int(limb) << 32 * i for i, limb in enumerate(reversed(row))) for row in elements.tolist()]
+        first, second = ([(x, *pair) for x, pair in zip(numbers, part, strict=True)] for part in counts.tolist())
+        rows = [np.float32(counts[part].sum(dtype=np.int64)) for part in range(2)]
+        most = self.lists.longest or self.length
+        spaces = list(islice(_labelings(self.lists.versions, first, cuts[0] * rows[0]), most))
+        names = dict[tuple[int, ...], None]()
+        for depth, cut in zip(self.depths, cuts, strict=True):
+            near = [space for space, errors in spaces if np.float32(errors) <= cut * rows[0]]
+            for leaf, largest in islice(_leaves(self.lists.versions, near, depth), most):
+                if not largest or not self._agrees(leaf, second, keep * rows[1]):
+                    continue
+                if (name := self.lists.name(leaf)) is not None:
+                    names[tuple(name)] = None
+        filled = np.arange(self.length) < len(names)
+        listed = np.zeros((self.length, self.lists.words), np.uint32)
+        listed[: len(names)] = np.array([*names], np.uint32).reshape(-1, self.lists.words)[: self.length]
+        return listed, filled
+
+    def _agrees(self, leaf: Space, second: list, most: np.float32) -> bool:
+        """Whether the leaf is irreducible, and its optimal prediction errs on few rows."""
+        versions, errors = self.lists.versions, 0
+        if versions.reducible(leaf, 1):
+            return False
+        for x, zeros, ones in second:
+            if zeros or ones:
+                errors += zeros if versions.prediction(leaf, x) else ones
+                if np.float32(errors) > most:
+                    return False
+        return True
+
+
+def _labelings(versions: Versions, counts: list, most: np.float32) -> Iterator[tuple[Space, int]]:
+    """The version spaces of all labelings of a batch with at most so many errors, and those; elements of many rows
+    are labeled first."""
+    items = sorted((item for item in counts if item[1] or item[2]), key=lambda item: (-item[1] - item[2], item[0]))
+    open_ones = [(versions.whole, 0, 0)]
+    while open_ones:
+        space, i, errors = open_ones.pop()
+        if i == len(items):
+            yield space, errors
+            continue
+        x, *wrong = items[i]
+        for y in (0, 1):
+            side = versions.after(space, x, y) if np.float32(errors + wrong[1 - y]) <= most else None
+            if side is not None:
+                open_ones.append((side, i + 1, errors + wrong[1 - y]))
+
+
+def _leaves(versions: Versions, spaces: Iterable[Space], depth: int) -> Iterator[tuple[Space, bool]]:
+    """The leaves of trees that reduce each of the spaces as far as possible, and whether they have the largest
+    dimension of all."""
+    reached = [(space, versions.reduced(space, depth)) for space in spaces]
+    largest = max((least for _, least in reached), default=0)
+    for space, least in reached:
+        if least == largest:
+            yield from ((leaf, versions.dimension(leaf) == largest) for leaf in versions.leaves(space, depth))

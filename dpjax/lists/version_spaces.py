@@ -31,9 +31,9 @@ def require_small(concepts: Finite, learner: str) -> None:
 
 
 @lru_cache(32)
-def tables_of(concepts: Finite, depth: int = 0) -> SubsetTables:
-    """The tables of the class, with decision trees up to a depth."""
-    return subset_tables(concepts.matrix(), depth)
+def tables_of(concepts: Finite) -> SubsetTables:
+    """The tables of the class."""
+    return subset_tables(concepts.matrix())
 
 
 def dimension_of(concepts: Finite) -> int:

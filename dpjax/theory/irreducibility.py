@@ -18,8 +18,8 @@ _VOTES = tuple(percent / 100 for percent in range(55, 90))  # parts of all batch
 class Sizes:
     """What the theorem asks for.
 
-    depths: of the trees, one per level 0..d. lengths: the most candidates of each level. first, second: rows of the two
-    halves of a batch. cuts: empirical errors up to which level j keeps concepts. keep: the largest error of a candidate
+    depths: of the trees below a labeling of the first half, one per level 0..d. lengths: the most leaves of each level.
+    first, second: rows of the two halves of a batch. cuts: empirical errors up to which level j keeps concepts. keep: the largest error of a candidate
     on the second half.
     """
 
@@ -97,9 +97,10 @@ def sizes(dimension: int, concepts: int | None, elements: int | None, alpha: flo
     """For error alpha, from a class of Littlestone dimension d, with |C| concepts over N elements if these are known.
 
     Levels alpha_0 = alpha / 5 > ... > alpha_{d+1} = 0, which the empirical error separates with failure `BAD` over all
-    concepts (the fewer rows of `version_spaces.levels` and `separating_rows`). The trees of level j have depth
-    K_j = (2^j - 1) r; a tree deeper than N does no more than one of depth N. A tree of depth K has at most `growth`
-    leaves that are not empty. The second half keeps errors up to 3 alpha_0: the stable candidate has error at most
+    concepts (the fewer rows of `version_spaces.levels` and `separating_rows`). With e, the most elements of the first
+    half, the trees of level j have depth K_j = (2^j - 1)(e + r) below the e queries of those elements; a tree deeper
+    than N does no more than one of depth N. A tree of depth K has at most `growth` leaves that are not empty. The second
+    half keeps errors up to 3 alpha_0: the stable candidate has error at most
     2 alpha_0, and none above 5 alpha_0 is kept.
 
     With concepts and elements None all sizes are those of an infinite class: rows of order
@@ -112,14 +113,15 @@ def sizes(dimension: int, concepts: int | None, elements: int | None, alpha: flo
     r = irreducible_depth(dimension, concepts, elements, alpha)
     if depth is not None:
         r = checks.integer("depth", depth, 1)
-    deepest = [] if elements is None else [elements]
-    depths = tuple(min([(2**j - 1) * r, *deepest]) for j in range(dimension + 1))
-    lengths = tuple(growth(dimension, concepts, k) for k in depths)
     top, gaps = alpha / 5, dimension + 1
     first = separating_rows(dimension, concepts, gaps, top, BAD)
     by_number, cuts = levels(1 if concepts is None else concepts, gaps, top, BAD)
     if concepts is not None:
         first = min(first, by_number)
+    deepest = [] if elements is None else [elements]
+    queried = min([first, *deepest])
+    depths = tuple(min([(2**j - 1) * (queried + r), *deepest]) for j in range(dimension + 1))
+    lengths = tuple(growth(dimension, concepts, min([queried + k, *deepest])) for k in depths)
     second = ceil(max(14 / 3 * log(2 / BAD), 2.5 * log_over(2 * sum(lengths), BAD)) / top)
     return Sizes(depths, lengths, first, second, cuts, 3 * top)
 

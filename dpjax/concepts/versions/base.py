@@ -1,15 +1,19 @@
 """Optimal predictions, and whether queries reduce a class, by its structure: the base class of such oracles."""
 
+import hashlib
+import inspect
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 from dpjax.core import checks
-from dpjax.core.members import Base, member, required
+from dpjax.core.members import Base, member, missing, required
 
 Space = Any
 """A version space, hashable: the concepts that agree with some labels, of which there is at least one."""
+
+_MOST_KNOWN = 1 << 20
 
 
 class Versions(Base):
@@ -68,6 +72,42 @@ class Versions(Base):
         zero, one = (self.after(space, x, y) for y in (0, 1))
         return int(zero is None or (one is not None and self.dimension(one) > self.dimension(zero)))
 
+    def function(self, space: Space) -> tuple[int, ...] | None:
+        """The optimal prediction of a space that no query reduces, as the numbers of a `Hypothesis` of the class, which
+        take equal parts of its words: () for the zero function, None for a function that no hypothesis is. Equal
+        functions have equal numbers. Optional: functions on small domains are also named by their labels."""
+        raise missing("versions", self, Versions.function, "take a class whose functions have names")
+
+    def query(self, space: Space, depth: int, least: int) -> int:
+        """An element at which a tree of ``depth`` queries may begin, if one leaves dimensions of at most ``least``."""
+        for x in self.queries(space):
+            sides = (self.after(space, x, y) for y in (0, 1))
+            if all(side is None or self.reduced(side, depth - 1) <= least for side in sides):
+                return x
+        raise AssertionError("no tree reduces the space so far")
+
+    def leaves(self, space: Space, depth: int) -> Iterator[Space]:
+        """The spaces at the leaves of a tree of at most ``depth`` queries whose largest dimension is `reduced`; a space
+        that is reduced so far is not queried further."""
+        least, open_ones = self.reduced(space, depth), [(space, depth)]
+        while open_ones:
+            here, left = open_ones.pop()
+            if self.dimension(here) <= least:
+                yield here
+                continue
+            x = self.query(here, left, least)
+            sides = (self.after(here, x, y) for y in (1, 0))
+            open_ones += [(side, left - 1) for side in sides if side is not None]
+
+    @member
+    def cache_token(self) -> str | None:
+        """The source of the class and of its base classes, as a digest; None if there is no file of it."""
+        try:
+            text = "".join(inspect.getsource(kind) for kind in type(self).__mro__ if issubclass(kind, Versions))
+        except (OSError, TypeError):
+            return None
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def _cuts(self, space: Space) -> Iterable[tuple[Space, Space]]:
         for x in self.queries(space):
             zero, one = (self.after(space, x, y) for y in (0, 1))
@@ -79,6 +119,8 @@ class Versions(Base):
         return {}
 
     def _known(self, question: Hashable, answer: Any) -> int:
-        if question not in self._memo:
-            self._memo[question] = answer()
-        return self._memo[question]
+        if (known := self._memo.get(question)) is None:
+            if len(self._memo) >= _MOST_KNOWN:
+                self._memo.clear()
+            self._memo[question] = known = answer()
+        return known

@@ -30,6 +30,14 @@ class Intervals(Versions):
         """All but the first."""
         return range(space[0] + 1, space[1] + 1)
 
+    def query(self, space: Interval, depth: int, least: int) -> int:
+        """The middle."""
+        return (space[0] + space[1] + 1) // 2
+
+    def function(self, space: Interval) -> tuple[int, ...]:
+        """The last threshold from which on there are 2^dimension."""
+        return (space[1] + 1 - (1 << self.dimension(space)),)
+
     def dimension(self, space: Interval) -> int:
         """floor(log2) of the number of concepts."""
         return self.reduced(space, 0)

@@ -63,6 +63,15 @@ class TreePaths(Paths):
             if space & below and space & ~below:
                 yield x
 
+    def function(self, space: int) -> tuple[int, ...]:
+        """The lowest node below which there is a space of the same dimension."""
+        here, tout = self.dimension(space), self.tree.tout.tolist()
+        for node in range(space.bit_length() - 1, 0, -1):
+            below = space & ((1 << tout[node]) - (1 << node))
+            if below and self.dimension(below) == here:
+                return (node,)
+        return (0,)
+
     def number(self, space: int, allowed: int | None = None, most: int = 0) -> int | None:
         """From the last node in preorder to the first."""
         parts: dict[int, list[int]] = {}
@@ -122,6 +131,17 @@ class SpiderPaths(Paths):
             steps[leg] = (1 << self.bits) - 1
         for leg, last in steps.items():
             yield from ((leg << self.bits) + step for step in range(1, last + 1))
+
+    def function(self, space: Any) -> tuple[int, ...]:
+        """The lowest node below which there is a space of the same dimension: on one leg, or the root."""
+        here, longest = self.dimension(space), (1 << self.bits) - 1
+        if not isinstance(space, frozenset):
+            return ((space[0] << self.bits) + space[2] + 1 - (1 << here),)
+        steps = dict(space)
+        if len(steps) < self.legs and longest.bit_length() - 1 == here:
+            steps[next(leg for leg in range(self.legs) if leg not in steps)] = longest
+        ends = [(leg << self.bits) + last + 1 - (1 << here) for leg, last in steps.items() if last >> here]
+        return (ends[0],) if ends else (0,)
 
     def number(self, space: Any, allowed: int | None = None, most: int = 0) -> int | None:
         """From the lengths of the legs; of equal ones those that are more than there are levels for change nothing."""

@@ -52,6 +52,16 @@ class Subsets(Versions):
         inside = min(max(after // 2, left - (free - after)), left, after)
         return min(inside, after - inside)
 
+    def function(self, space: Known) -> tuple[int, ...] | None:
+        """The elements inside; the least one is repeated, if they are fewer. None if most of the unknown are inside."""
+        left, free = self._left(space)
+        inside = sorted(space[0])
+        if left == free > 0:
+            inside = [x for x in range(self.elements) if x not in space[1]]
+        elif 2 * left > free:
+            return None
+        return tuple(inside[:1] * (self.ones - len(inside)) + inside)
+
     def _left(self, space: Known) -> tuple[int, int]:
         """How many elements of the set are to be found, and among how many."""
         return self.ones - len(space[0]), self.elements - len(space[0]) - len(space[1])
