@@ -1,6 +1,5 @@
 """Lists of optimal predictions of irreducible subclasses: one function is on almost every list."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -20,6 +19,7 @@ from dpjax.core.members import implements
 from dpjax.core.plans import STATIC, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.lists.base import Cells, ListPlan, Lists, require_nameable
+from dpjax.lists.reducing_trees import Counted, largest_leaves
 from dpjax.lists.versions import versions_of
 from dpjax.theory import irreducibility as theory
 
@@ -28,7 +28,7 @@ from dpjax.theory import irreducibility as theory
 class IrreducibilityPlan(ListPlan):
     """ends: of the two halves, ``int32[2]``. cuts ``float32[d + 1]``, keep ``float32[]``: largest empirical errors.
 
-    depths: static, of the trees of the levels. length: static, of the whole list. most_rows: of both halves.
+    depths, lengths: static, of the trees and of the lists of the levels. most_rows: of both halves.
     """
 
     ends: Any
@@ -36,7 +36,12 @@ class IrreducibilityPlan(ListPlan):
     keep: Number
     most_rows: Any
     depths: tuple[int, ...] = field(metadata=STATIC)
-    length: int = field(metadata=STATIC)
+    lengths: tuple[int, ...] = field(metadata=STATIC)
+
+    @property
+    def length(self) -> int:
+        """Of the whole list."""
+        return sum(self.lengths)
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,8 @@ class Irreducibility(Lists):
         as good: `concepts.versions.Versions`), or is a matrix, `Finite`, of up to 4096 elements.
       depth: r >= 1; the trees of level j have depth (2^j - 1)(r + elements of a batch). By default the theorem's; with
         smaller ones nothing is proved.
-      longest: of each level, the labelings and the leaves that are looked at, >= 1. By default the theorem's number of
-        leaves, which is of order (depth)^d and may be too many for the memory; with fewer nothing is proved.
+      longest: the leaves of each level that are looked at, >= 1. By default the theorem's number, `Versions.longest_list`
+        or of order (queries)^d, which may be too many for the memory; with fewer nothing is proved.
 
     Lists are made on the host, in time that grows with the number of labelings and leaves and depends on the class.
 
@@ -108,19 +113,19 @@ class Irreducibility(Lists):
     def sizes(self, accuracy: Accuracy) -> theory.Sizes:
         """`theory.irreducibility.sizes` of the class."""
         numbers = self.concepts.size, self.concepts.domain.size, float(accuracy.alpha)
-        return theory.sizes(self.dimension, *numbers, self.depth)
+        return theory.sizes(self.dimension, *numbers, self.depth, self.versions.longest_list)
 
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
         sizes = self.sizes(accuracy)
         ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
-        cuts, length = np.array(sizes.cuts, np.float32), sum(self._lengths(sizes))
-        return IrreducibilityPlan(ends, cuts, down(sizes.keep), ends[-1], sizes.depths, length)
+        cuts = np.array(sizes.cuts, np.float32)
+        return IrreducibilityPlan(ends, cuts, down(sizes.keep), ends[-1], sizes.depths, self._lengths(sizes))
 
     def names(self, key: Array, cells: Cells, plan: IrreducibilityPlan) -> tuple[Array, Array]:
         """The candidates of all levels. The key is not used."""
         shapes = jax.ShapeDtypeStruct((plan.length, self.words), np.uint32), jax.ShapeDtypeStruct((plan.length,), bool)
-        return host_call(_Listing(self, plan.depths, plan.length), shapes, *cells, plan.cuts, plan.keep)
+        return host_call(_Listing(self, plan.depths, plan.lengths), shapes, *cells, plan.cuts, plan.keep)
 
     def name(self, space: Space) -> list[int] | None:
         """Host: the words of the name of a version space's optimal prediction; None if it has none."""
@@ -168,8 +173,8 @@ class Irreducibility(Lists):
     def _concept_words(self) -> int:
         return np.shape(self.concepts.targets(1))[1]
 
-    def _lengths(self, sizes: theory.Sizes) -> list[int]:
-        return [min(length, self.longest or length) for length in sizes.lengths]
+    def _lengths(self, sizes: theory.Sizes) -> tuple[int, ...]:
+        return tuple(min(length, self.longest or length) for length in sizes.lengths)
 
 
 @dataclass(frozen=True)
@@ -178,63 +183,35 @@ class _Listing:
 
     lists: Irreducibility
     depths: tuple[int, ...]
-    length: int
+    lengths: tuple[int, ...]
 
     def __call__(self, elements: np.ndarray, counts: np.ndarray, cuts: np.ndarray, keep: np.ndarray) -> tuple:
         """The arguments of `Irreducibility.names` to its results."""
         numbers = [sum(int(limb) << 32 * i for i, limb in enumerate(reversed(row))) for row in elements.tolist()]
-        first, second = ([(x, *pair) for x, pair in zip(numbers, part, strict=True)] for part in counts.tolist())
+        first, second = (
+            [(x, zeros, ones) for x, (zeros, ones) in zip(numbers, part, strict=True) if zeros or ones]
+            for part in counts.tolist()
+        )
         rows = [np.float32(counts[part].sum(dtype=np.int64)) for part in range(2)]
-        most = self.lists.longest or self.length
-        spaces = list(islice(_labelings(self.lists.versions, first, cuts[0] * rows[0]), most))
-        names = dict[tuple[int, ...], None]()
-        for depth, cut in zip(self.depths, cuts, strict=True):
-            near = [space for space, errors in spaces if np.float32(errors) <= cut * rows[0]]
-            for leaf, largest in islice(_leaves(self.lists.versions, near, depth), most):
-                if not largest or not self._agrees(leaf, second, keep * rows[1]):
-                    continue
-                if (name := self.lists.name(leaf)) is not None:
+        names, versions, leaf = dict[tuple[int, ...], None](), self.lists.versions, None
+        for depth, cut, length in zip(self.depths, cuts, self.lengths, strict=True):
+            for leaf in islice(largest_leaves(versions, first, cut * rows[0], depth), length):
+                if self._agrees(leaf, second, keep * rows[1]) and (name := self.lists.name(leaf)) is not None:
                     names[tuple(name)] = None
-        filled = np.arange(self.length) < len(names)
-        listed = np.zeros((self.length, self.lists.words), np.uint32)
-        listed[: len(names)] = np.array([*names], np.uint32).reshape(-1, self.lists.words)[: self.length]
+            if leaf is not None and versions.dimension(leaf) == 0:
+                break  # each concept that errs so little is a leaf, and so it is at later levels
+        filled = np.arange(sum(self.lengths)) < len(names)
+        listed = np.zeros((len(filled), self.lists.words), np.uint32)
+        listed[: len(names)] = np.array([*names], np.uint32).reshape(-1, self.lists.words)
         return listed, filled
 
-    def _agrees(self, leaf: Space, second: list, most: np.float32) -> bool:
+    def _agrees(self, leaf: Space, second: list[Counted], most: np.float32) -> bool:
         """Whether the leaf is irreducible, and its optimal prediction errs on few rows."""
         versions, errors = self.lists.versions, 0
         if versions.reducible(leaf, 1):
             return False
         for x, zeros, ones in second:
-            if zeros or ones:
-                errors += zeros if versions.prediction(leaf, x) else ones
-                if np.float32(errors) > most:
-                    return False
+            errors += zeros if versions.prediction(leaf, x) else ones
+            if np.float32(errors) > most:
+                return False
         return True
-
-
-def _labelings(versions: Versions, counts: list, most: np.float32) -> Iterator[tuple[Space, int]]:
-    """The version spaces of all labelings of a batch with at most so many errors, and those; elements of many rows
-    are labeled first."""
-    items = sorted((item for item in counts if item[1] or item[2]), key=lambda item: (-item[1] - item[2], item[0]))
-    open_ones = [(versions.whole, 0, 0)]
-    while open_ones:
-        space, i, errors = open_ones.pop()
-        if i == len(items):
-            yield space, errors
-            continue
-        x, *wrong = items[i]
-        for y in (0, 1):
-            side = versions.after(space, x, y) if np.float32(errors + wrong[1 - y]) <= most else None
-            if side is not None:
-                open_ones.append((side, i + 1, errors + wrong[1 - y]))
-
-
-def _leaves(versions: Versions, spaces: Iterable[Space], depth: int) -> Iterator[tuple[Space, bool]]:
-    """The leaves of trees that reduce each of the spaces as far as possible, and whether they have the largest
-    dimension of all."""
-    reached = [(space, versions.reduced(space, depth)) for space in spaces]
-    largest = max((least for _, least in reached), default=0)
-    for space, least in reached:
-        if least == largest:
-            yield from ((leaf, versions.dimension(leaf) == largest) for leaf in versions.leaves(space, depth))

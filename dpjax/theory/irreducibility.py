@@ -1,5 +1,6 @@
 """The learner by irreducible classes: sizes of its trees, lists and batches."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, comb, expm1, log
 
@@ -18,9 +19,9 @@ _VOTES = tuple(percent / 100 for percent in range(55, 90))  # parts of all batch
 class Sizes:
     """What the theorem asks for.
 
-    depths: of the trees below a labeling of the first half, one per level 0..d. lengths: the most leaves of each level.
-    first, second: rows of the two halves of a batch. cuts: empirical errors up to which level j keeps concepts. keep: the largest error of a candidate
-    on the second half.
+    depths: of the trees below a labeling of the first half, one per level 0..d. lengths: the most candidates of each
+    level. first, second: rows of the two halves of a batch. cuts: empirical errors up to which level j keeps concepts.
+    keep: the largest error of a candidate on the second half.
     """
 
     depths: tuple[int, ...]
@@ -93,20 +94,28 @@ def separating_rows(dimension: int, concepts: int | None, gaps: int, top: float,
     return smallest(lambda n: n * rate >= log_over(8 * growth(dimension, concepts, 2 * n), bad))
 
 
-def sizes(dimension: int, concepts: int | None, elements: int | None, alpha: float, depth: int | None = None) -> Sizes:
+def sizes(
+    dimension: int,
+    concepts: int | None,
+    elements: int | None,
+    alpha: float,
+    depth: int | None = None,
+    longest: Callable[[int], int | None] = lambda queries: None,
+) -> Sizes:
     """For error alpha, from a class of Littlestone dimension d, with |C| concepts over N elements if these are known.
 
     Levels alpha_0 = alpha / 5 > ... > alpha_{d+1} = 0, which the empirical error separates with failure `BAD` over all
     concepts (the fewer rows of `version_spaces.levels` and `separating_rows`). With e, the most elements of the first
     half, the trees of level j have depth K_j = (2^j - 1)(e + r) below the e queries of those elements; a tree deeper
-    than N does no more than one of depth N. A tree of depth K has at most `growth` leaves that are not empty. The second
-    half keeps errors up to 3 alpha_0: the stable candidate has error at most
-    2 alpha_0, and none above 5 alpha_0 is kept.
+    than N does no more than one of depth N. A tree of e + K_j queries has at most `growth` leaves that are not empty.
+    The second half keeps errors up to 3 alpha_0: the stable candidate has error at most 2 alpha_0, and none above
+    5 alpha_0 is kept.
 
     With concepts and elements None all sizes are those of an infinite class: rows of order
     d^3 (d^2 + ln(1 / (beta delta))) / (epsilon alpha), up to logarithms of d and 1 / alpha.
 
-    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise. Proof:
+    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise. longest: see `Versions.longest_list`,
+      the most candidates for e + K_j queries, if that is less. Proof:
       docs/proofs/irreducibility.md#levels and docs/proofs/irreducibility.md#sizes.
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
     """
@@ -121,7 +130,8 @@ def sizes(dimension: int, concepts: int | None, elements: int | None, alpha: flo
     deepest = [] if elements is None else [elements]
     queried = min([first, *deepest])
     depths = tuple(min([(2**j - 1) * (queried + r), *deepest]) for j in range(dimension + 1))
-    lengths = tuple(growth(dimension, concepts, min([queried + k, *deepest])) for k in depths)
+    queries = [min([queried + k, *deepest]) for k in depths]
+    lengths = tuple(min(filter(None, (growth(dimension, concepts, each), longest(each)))) for each in queries)
     second = ceil(max(14 / 3 * log(2 / BAD), 2.5 * log_over(2 * sum(lengths), BAD)) / top)
     return Sizes(depths, lengths, first, second, cuts, 3 * top)
 

@@ -23,7 +23,7 @@ def mismatches(versions, rows, generator, walks=4, steps=6):
     oracle, width, wrong, asked = Stable(rows), rows.shape[1], 0, 0
     assert versions.elements == width
     for _ in range(walks):
-        space, true = versions.whole, frozenset(range(len(rows)))
+        space, true, labels = versions.whole, frozenset(range(len(rows))), {}
         for _ in range(steps):
             exact = [oracle.reduced(true, depth) for depth in range(DEPTHS)]
             predicted = sum(versions.prediction(space, x) << x for x in range(width))
@@ -36,9 +36,12 @@ def mismatches(versions, rows, generator, walks=4, steps=6):
             x, y = int(generator.integers(width)), int(generator.integers(2))
             after, left = versions.after(space, x, y), frozenset(i for i in true if rows[i][x] == y)
             answers.append((after is None) == (not left))
+            answers.append(versions.restricted(space, {x: y}) == after)
             wrong, asked = wrong + answers.count(False), asked + len(answers)
             if left:
-                space, true = after, left
+                space, true, labels[x] = after, left, y
+        answers = [versions.restricted(versions.whole, labels) == space]
+        wrong, asked = wrong + answers.count(False), asked + len(answers)
     return np.array([wrong, asked])
 
 

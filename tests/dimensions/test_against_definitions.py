@@ -157,7 +157,7 @@ def test_tables_over_all_sets_of_rows():
     generator = np.random.default_rng(10)
     for _ in range(20):
         matrix = random_class(generator, 8, 5, 2)
-        tables = dimensions.subset_tables(matrix, depth=3)
+        tables = dimensions.subset_tables(matrix)
         members = [[r for r in range(len(matrix)) if rows >> r & 1] for rows in range(1 << len(matrix))]
         exact = [naive.littlestone(matrix[rows], naive.pairs_of_labels) if rows else -1 for rows in members]
         assert tables.littlestone.tolist() == exact
@@ -168,15 +168,3 @@ def test_tables_over_all_sets_of_rows():
             ]
             larger = [exact[ones] > exact[zeros] for zeros, ones in sides]
             assert [bool(tables.prediction[rows] >> x & 1) for x in range(matrix.shape[1])] == larger
-            assert tables.irreducible[rows] == all(max(exact[a], exact[b]) == exact[rows] for a, b in sides)
-            for depth in range(1, 4):
-                before, after = tables.reduced[depth - 1], tables.reduced[depth]
-                best = min([before[rows], *(max(before[a], before[b]) for a, b in sides)])
-                assert after[rows] == best
-                query = tables.query[depth][rows]
-                if query == tables.STOP:
-                    assert best == exact[rows]
-                elif query == tables.LESS:
-                    assert best == before[rows] < exact[rows]
-                else:
-                    assert best == max(before[sides[query][0]], before[sides[query][1]]) < before[rows]

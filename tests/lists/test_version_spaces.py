@@ -9,7 +9,7 @@ import pytest
 from dpjax.concepts import Domain, Finite, Multiclass, Points
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families, littlestone_dimension
-from dpjax.lists import GloballyStable, Irreducibility
+from dpjax.lists import GloballyStable
 from dpjax.lists.version_spaces import State, after, block_bits, dimension_of, prediction, tables_of
 from tests.oracles.irreducible import Stable
 
@@ -61,12 +61,11 @@ def test_tables_know_the_dimension():
         assert tables_of(Finite.of(matrix)) is tables_of(Finite.of(matrix))
 
 
-@pytest.mark.parametrize("kind", [GloballyStable, Irreducibility])
-def test_classes_that_have_no_tables(kind):
+def test_classes_that_have_no_tables():
     with pytest.raises(InputError, match="at most 20 concepts over 32 elements"):
-        kind(Finite.of(families.thresholds(20)))
+        GloballyStable(Finite.of(families.thresholds(20)))
     with pytest.raises(InputError, match="distinct"):
-        kind(Finite.of([[0, 1], [0, 1]]))
+        GloballyStable(Finite.of([[0, 1], [0, 1]]))
     for concepts in (Points(Domain(4)), Multiclass.of([[0, 1], [2, 0]]), [[0, 1]]):
         with pytest.raises(InputError, match=r"Finite\.of|expected a concept class"):
-            kind(concepts)
+            GloballyStable(concepts)

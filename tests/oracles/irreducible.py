@@ -44,17 +44,18 @@ class Stable:
         parts = [self.split(space, x) for x in self.points]
         return sum(1 << x for x, (a, b) in enumerate(parts) if self.littlestone(b) > self.littlestone(a))
 
-    def named(self, errors, levels, depths, r):
-        """The function of the theorem, for the concepts' population errors: levels alpha_0 > ... > alpha_{d+1}."""
+    def named(self, errors, levels, depths, r, queried):
+        """The function of the theorem, for the concepts' population errors, levels alpha_0 > ... > alpha_{d+1}, and
+        batches of so many elements."""
         spaces = [frozenset(i for i, error in enumerate(errors) if error <= level) for level in levels]
         deepest = len(self.points)
         for j, depth in enumerate(depths):
             w = self.reduced(spaces[j], depth)
-            if self.reduced(spaces[j + 1], min(2 * depth + r, deepest)) != w:
+            if self.reduced(spaces[j + 1], min(2 * depth + queried + r, deepest)) != w:
                 continue
             for leaf in self.leaves(spaces[j], depth):
                 kept = frozenset(leaf & spaces[j + 1])
-                steps = min(depth + r, deepest)
+                steps = min(depth + queried + r, deepest)
                 if kept and self.littlestone(kept) == w and self.reduced(kept, steps) == w:
                     return self.prediction(kept)
         raise AssertionError("no level is stable, against the theorem")

@@ -3,7 +3,7 @@
 import hashlib
 import inspect
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -77,6 +77,19 @@ class Versions(Base):
         take equal parts of its words: () for the zero function, None for a function that no hypothesis is. Equal
         functions have equal numbers. Optional: functions on small domains are also named by their labels."""
         raise missing("versions", self, Versions.function, "take a class whose functions have names")
+
+    def longest_list(self, queries: int) -> int | None:
+        """For rows that a concept labels: the most leaves whose dimension is the largest, of trees of so many queries
+        that ask for the elements of the rows first, and then reduce each labeling of them with at most so many errors
+        as far as possible. None if nothing better than Sauer's lemma is known."""
+        return None
+
+    def restricted(self, space: Space, labels: Mapping[int, int]) -> Space | None:
+        """The concepts of the space with these labels, by element; None if there is none."""
+        for x, y in labels.items():
+            if (space := self.after(space, x, y)) is None:
+                return None
+        return space
 
     def query(self, space: Space, depth: int, least: int) -> int:
         """An element at which a tree of ``depth`` queries may begin, if one leaves dimensions of at most ``least``."""

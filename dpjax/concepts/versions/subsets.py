@@ -1,8 +1,9 @@
 """Version spaces of sets of d elements: what is known to be inside and outside."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count, islice
+from math import comb
 
 from dpjax.concepts.versions.base import Versions
 
@@ -33,6 +34,17 @@ class Subsets(Versions):
         if not 0 <= left <= free:
             return None
         return (inside | {x}, outside) if y else (inside, outside | {x})
+
+    def restricted(self, space: Known, labels: Mapping[int, int]) -> Known | None:
+        """All at once."""
+        inside, outside = (space[1 - y] | {x for x, label in labels.items() if label == y} for y in (1, 0))
+        left, free = self._left((inside, outside))
+        return (inside, outside) if not inside & outside and 0 <= left <= free else None
+
+    def longest_list(self, queries: int) -> int | None:
+        """Among many elements the labelings with fewest elements inside are reduced least, and of those that err little
+        the fewest are some of a concept's."""
+        return comb(self.ones, self.ones // 2) if self.elements - queries >= 2 * self.ones else None
 
     def queries(self, space: Known) -> Iterable[int]:
         """The first unknown element."""

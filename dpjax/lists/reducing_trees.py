@@ -1,0 +1,88 @@
+"""Trees of queries that ask for the elements of some rows, and then reduce what errs little on them."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dpjax.concepts.versions import Versions
+from dpjax.concepts.versions.base import Space
+
+Counted = tuple[int, int, int]
+"""An element, and its rows with label 0 and 1."""
+
+
+def largest_leaves(
+    versions: Versions, counts: Sequence[Counted], most_errors: np.float32, depth: int
+) -> Iterator[Space]:
+    """The leaves of the largest dimension below all labelings of the elements with at most so many errors, where a tree
+    of ``depth`` queries below each labeling reduces it as far as possible."""
+    for least in range(versions.reduced(versions.whole, depth), -1, -1):
+        empty = True
+        for space in _labelings(versions, counts, most_errors, depth, least):
+            empty = False
+            yield from (leaf for leaf in versions.leaves(space, depth) if versions.dimension(leaf) == least)
+        if not empty:
+            return
+
+
+def _labelings(
+    versions: Versions, counts: Sequence[Counted], most_errors: np.float32, depth: int, least: int
+) -> Iterator[Space]:
+    """The spaces of the labelings of all elements that err little and are not reduced below ``least``.
+
+    A query does not raise what a space is reduced to, so a label that would fall below is not looked at again.
+    """
+    open_ones = [(versions.whole, counts, 0)]
+    while open_ones:
+        narrowed = _narrowed(versions, *open_ones.pop(), most_errors, depth, least)
+        if narrowed is None:
+            continue
+        space, rest, errors = narrowed
+        if not rest:
+            yield space
+            continue
+        x, *wrong = max(rest, key=lambda item: _disagreement(versions, space, item))
+        rest = [item for item in rest if item[0] != x]
+        for y in (0, 1):
+            open_ones.append((versions.after(space, x, y), rest, errors + wrong[1 - y]))
+
+
+def _narrowed(
+    versions: Versions,
+    space: Space,
+    counts: Sequence[Counted],
+    errors: int,
+    most_errors: np.float32,
+    depth: int,
+    least: int,
+) -> tuple[Space, Sequence[Counted], int] | None:
+    """The space after all labels that are the only ones left, the elements with two, and the errors; None if an element
+    has none."""
+    while True:
+        labels, rest = dict[int, int](), list[Counted]()
+        for x, *wrong in counts:
+            sides = [
+                y
+                for y in (0, 1)
+                if errors + wrong[1 - y] <= most_errors
+                and (side := versions.after(space, x, y)) is not None
+                and versions.reduced(side, depth) >= least
+            ]
+            if not sides:
+                return None
+            if len(sides) == 2:
+                rest.append((x, *wrong))
+            else:
+                labels[x] = sides[0]
+                errors += wrong[1 - sides[0]]
+        if not labels:
+            return space, rest, errors
+        space, counts = versions.restricted(space, labels), rest
+        if space is None or versions.reduced(space, depth) < least:
+            return None
+
+
+def _disagreement(versions: Versions, space: Space, item: Counted) -> tuple[int, int, int]:
+    """Rows that differ from the optimal prediction, all rows, and the element."""
+    x, *rows = item
+    return rows[1 - versions.prediction(space, x)], sum(rows), x
