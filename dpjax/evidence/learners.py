@@ -370,6 +370,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
     "stable": lambda: World(le.SparseAggregate(li.GloballyStable(_TINY_LINE), 2), rows=2, twin=16),
     "irreducible": lambda: World(le.SparseAggregate(li.Irreducibility(_TINY_LINE), 2), rows=2, twin=16),
+    "irreducible-points": lambda: World(le.SparseAggregate(li.Irreducibility(_POINTS), 2), rows=2, twin=16),
+    "irreducible-line": lambda: World(le.SparseAggregate(li.Irreducibility(_LINE, 1), 2), rows=2, twin=16),
     "minimal-sets": lambda: World(le.SparseAggregate(li.MinimalSets(_PAIRS), 2), rows=2, twin=16),
     "version-space": lambda: World(le.SparseAggregate(li.VersionSpace(_TINY_LINE), 2), rows=2, twin=16),
     "bits-sets": lambda: World(le.BitReduction(c.Bitwise(c.PointSets(c.Domain(2)), 2), few_sets, (1, 1)), twin=16),

@@ -64,7 +64,7 @@ class Irreducibility(Lists):
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows, one function that depends on the distribution and the target alone is on the list of
       every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`. A batch has no more rows
-      than these: others are not read.
+      than these, others are not read, and one without rows has no list.
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible
       classes, reducing trees); the improper learner and its proof are our own: docs/proofs/irreducibility.md.
     """
@@ -194,7 +194,7 @@ class _Listing:
         )
         rows = [np.float32(counts[part].sum(dtype=np.int64)) for part in range(2)]
         names, versions, leaf = dict[tuple[int, ...], None](), self.lists.versions, None
-        for depth, cut, length in zip(self.depths, cuts, self.lengths, strict=True):
+        for depth, cut, length in zip(self.depths, cuts, self.lengths if first else (), strict=False):
             for leaf in islice(largest_leaves(versions, first, cut * rows[0], depth), length):
                 if self._agrees(leaf, second, keep * rows[1]) and (name := self.lists.name(leaf)) is not None:
                     names[tuple(name)] = None

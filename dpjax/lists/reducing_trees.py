@@ -1,6 +1,7 @@
 """Trees of queries that ask for the elements of some rows, and then reduce what errs little on them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
@@ -10,19 +11,31 @@ from dpjax.concepts.versions.base import Space
 Counted = tuple[int, int, int]
 """An element, and its rows with label 0 and 1."""
 
+_FEW = 4
+
 
 def largest_leaves(
     versions: Versions, counts: Sequence[Counted], most_errors: np.float32, depth: int
 ) -> Iterator[Space]:
     """The leaves of the largest dimension below all labelings of the elements with at most so many errors, where a tree
     of ``depth`` queries below each labeling reduces it as far as possible."""
+    spaces = list(islice(_labelings(versions, counts, most_errors, depth, 0), _FEW))
+    if len(spaces) < _FEW:  # all of them: often one, if functions differ much
+        reduced = [versions.reduced(space, depth) for space in spaces]
+        yield from _leaves(versions, [s for s, one in zip(spaces, reduced, strict=True) if one == max(reduced)], depth)
+        return
     for least in range(versions.reduced(versions.whole, depth), -1, -1):
-        empty = True
-        for space in _labelings(versions, counts, most_errors, depth, least):
-            empty = False
-            yield from (leaf for leaf in versions.leaves(space, depth) if versions.dimension(leaf) == least)
-        if not empty:
+        largest = _labelings(versions, counts, most_errors, depth, least)
+        if (first := next(largest, None)) is not None:
+            yield from _leaves(versions, chain([first], largest), depth)
             return
+
+
+def _leaves(versions: Versions, spaces: Iterable[Space], depth: int) -> Iterator[Space]:
+    """Of spaces that are all reduced to the same dimension, the leaves that have it."""
+    for space in spaces:
+        least = versions.reduced(space, depth)
+        yield from (leaf for leaf in versions.leaves(space, depth) if versions.dimension(leaf) == least)
 
 
 def _labelings(
@@ -41,7 +54,7 @@ def _labelings(
         if not rest:
             yield space
             continue
-        x, *wrong = max(rest, key=lambda item: _disagreement(versions, space, item))
+        x, *wrong = max(rest, key=lambda item: _disagreement(versions, space, item) if least else item[1] + item[2])
         rest = [item for item in rest if item[0] != x]
         for y in (0, 1):
             open_ones.append((versions.after(space, x, y), rest, errors + wrong[1 - y]))
@@ -66,7 +79,7 @@ def _narrowed(
                 for y in (0, 1)
                 if errors + wrong[1 - y] <= most_errors
                 and (side := versions.after(space, x, y)) is not None
-                and versions.reduced(side, depth) >= least
+                and (least == 0 or versions.reduced(side, depth) >= least)
             ]
             if not sides:
                 return None

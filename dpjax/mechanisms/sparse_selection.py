@@ -13,6 +13,9 @@ from dpjax.laws import Categorical
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 
 
+_FEW = 1 << 12
+
+
 class Tally(NamedTuple):
     """The distinct names on the lists, ascending; slot r holds the r-th one, later slots are empty.
 
@@ -35,8 +38,24 @@ def tally(names: Array, valid: Array) -> Tally:
     m, length, words = names.shape
     size = m * length
     owner = jnp.repeat(jnp.arange(m, dtype=jnp.int32), length)
-    columns = [names[:, :, i].reshape(size) for i in range(words)]
-    missing, *columns, owner = jax.lax.sort((~valid.reshape(size), *columns, owner), num_keys=words + 2)
+    entries = names.reshape(size, words), owner, valid.reshape(size)
+    if size <= _FEW:
+        return _sorted(*entries)
+    return jax.lax.cond(jnp.sum(valid) <= _FEW, _sorted_few, _sorted, *entries)
+
+
+def _sorted_few(names: Array, owner: Array, valid: Array) -> Tally:
+    """The same tally, if few entries are filled: these alone are sorted."""
+    place = jnp.where(valid, jnp.cumsum(valid, dtype=jnp.int32) - 1, _FEW)
+    few = (jnp.zeros((_FEW, *each.shape[1:]), each.dtype).at[place].set(each, mode="drop") for each in (names, owner))
+    found = _sorted(*few, jnp.arange(_FEW, dtype=jnp.int32) < jnp.sum(valid))
+    return Tally(*(jnp.zeros((len(owner), *each.shape[1:]), each.dtype).at[:_FEW].set(each) for each in found))
+
+
+def _sorted(names: Array, owner: Array, valid: Array) -> Tally:
+    size, words = names.shape
+    columns = [names[:, i] for i in range(words)]
+    missing, *columns, owner = jax.lax.sort((~valid, *columns, owner), num_keys=words + 2)
     stacked = jnp.stack(columns, axis=1)
     first = jnp.ones(1, bool)
     new_name = ~missing & jnp.concatenate([first, jnp.any(stacked[1:] != stacked[:-1], axis=1)])

@@ -146,6 +146,7 @@ INSTANCES = {
     SparseAggregate: [
         Case(SparseAggregate(GloballyStable(THREE), 4), 1, SparseAggregate(GloballyStable(THREE)), numbered=False),
         Case(SparseAggregate(Irreducibility(FOUR, 1), 4), 1, SparseAggregate(Irreducibility(FOUR)), numbered=False),
+        Case(SparseAggregate(Irreducibility(PointSets(Domain(2**40), 2)), 4), numbered=False),
     ],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],
     GenericLearner: [

@@ -160,7 +160,7 @@ def test_sample_sizes_beside_the_exponential_mechanism(matrix, least, most):
 
 @pytest.mark.parametrize(
     ("concepts", "words"),
-    [(Finite.of(families.points(33)), "at most 32 elements, got 33"), (dp.Thresholds(dp.Domain(8)), "a finite class")],
+    [(Finite.of([[0] * 4097]), "at most 4096 elements, got 4097"), (dp.Thresholds(dp.Domain(8)), "a finite class")],
 )
 def test_lists_whose_functions_have_no_names_are_refused(concepts, words):
     with pytest.raises(InputError, match=words):
@@ -177,7 +177,7 @@ def test_what_cannot_be_run_says_how_many_rows_and_why():
     with pytest.raises(InputError, match=r"n = 2\.\d+e\+13 rows: \d+ batches of \d+, .* GiB of counts"):
         learner.plan(BUDGET, GOAL)
     assert learner.sample_size(BUDGET, GOAL) > 2e13
-    no_theorem = SparseAggregate(Irreducibility(Finite.of(families.points(12)), depth=1), 1 << 24)
+    no_theorem = SparseAggregate(Irreducibility(Finite.of(families.points(12)), longest=1), 1 << 24)
     with pytest.raises(InputError, match=r"got 16777216 batches, .* GiB of counts"):
         no_theorem.plan(BUDGET, GOAL)
     fewer = SparseAggregate(learner.lists, 100)
@@ -314,7 +314,7 @@ def test_a_list_from_outside_depends_on_its_own_batch(element):
 
 def test_cells_and_names_of_a_class_that_is_too_large():
     for concepts, cells, word in (
-        (Finite.of(families.thresholds(40)), 40, "at most 32 elements"),
+        (Finite.of([[0] * 4097]), 4097, "at most 4096 elements"),
         (dp.Points(dp.Domain(2**20)), None, "a finite class"),
     ):
         own = type("Own", (Majority,), {"cells": property(lambda self, cells=cells: cells)})
