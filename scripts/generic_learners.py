@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from pages import about, figure_path, options, table, write_page
 from papers.every_class import WIDTH, dimension_row, label_rows, leg_rows, version_space_rows
-from papers.minimal_sets_growth import EACH, Growth, growth
+from papers.sets_growth import EACH, Growth, growth
 
 from dpjax.concepts import Bitwise, Domain, Finite, PointSets, distributions
 from dpjax.concepts.distributions import from_weights
@@ -41,6 +41,7 @@ DIMENSION_HEADS = ("d", "n for every class", "n of a tree, exponential median", 
 LEG_HEADS = ("tree", "d", "n", "trials", "failures", "interval")
 LABEL_HEADS = ("k + 1", "n", "trials", "failures", "interval")
 GROWTH_HEADS = (
+    "lists",
     "mass of each",
     "d",
     "batches",
@@ -92,8 +93,10 @@ FAR = """
 ## Classes whose structure is known
 
 `MinimalSets` learns the indicators of d elements: its rows depend on d alone, and the domain has 2^64 elements, 64 of
-which have mass. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone dimension 1 to 11,
-and random functions; a batch is one row. KLN, where it is listed, is the exponential mechanism over the class.
+which have mass. `Irreducibility` asks the class what its version spaces are reduced to: sets by their structure, the
+same domain; matrices by a search. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone
+dimension 1 to 11, and random functions; a batch is one row. KLN, where it is listed, is the exponential mechanism over
+the class.
 
 """
 EVERY = """
@@ -128,8 +131,8 @@ exponential mechanism over all those functions, which does not run: its n is the
 
 """
 FEWER = """
-How many trials of {trials} fail with fewer batches and fewer rows in each, for sets of d elements, where the theorem
-has {batches}. A failure is an abstention where a selection has too few votes.
+How many trials of {trials} fail with fewer batches than the theorem's and fewer rows in each, for sets of d elements. A
+failure is an abstention where a selection has too few votes.
 
 """
 GROWTH = """
@@ -137,9 +140,9 @@ GROWTH = """
 
 How few rows in a batch are enough for d elements of 2^64, with the theorem's number of batches: success is below
 {good:g} at the lower end of the bracket and at least so at the upper one, with probability 0.95. Each element of the
-target has the mass in the table. With alpha / (d + 1) the subsets of the target err next to the cuts between levels,
-which is the worst case of those that were tried. The last columns are the measured probability of the most frequent
-function on a list at the upper end, with the exact 99 % interval; the theorem's rows make it .9.
+target has the mass in the table. With the smaller masses the subsets of the target err next to the cuts between levels,
+which is the worst case of those that were tried for `MinimalSets`. The last columns are the measured probability of the
+most frequent function on a list at the upper end, with the exact 99 % interval; the theorem's rows make it .9.
 
 """
 EXPONENTS = """
@@ -198,23 +201,32 @@ def at_the_theorem(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
 
 
 @cache
-def far() -> dict[str, tuple[Lists, Task]]:
-    """The learners that read off the structure of a class, with tasks."""
-    found: dict[str, tuple[Lists, Task]] = {}
+def sets(d: int) -> Task:
+    """Sets of d elements of 2^64, 64 of which have mass by Zipf's law."""
     domain = Domain(2**64)
     atoms = np.sort(np.random.default_rng(0).integers(0, 2**64, 64, dtype=np.uint64)).tolist()
-    weights = [10**6 // rank for rank in range(1, 65)]
+    return Task(PointSets(domain, d), from_weights(domain, atoms, [10**6 // rank for rank in range(1, 65)]))
+
+
+def of_sets() -> Iterator[tuple[str, Lists, Task]]:
+    """Two learners of these sets."""
     for d in (1, 2, 3):
-        concepts = PointSets(domain, d)
-        found[f"{d} of 2^64 elements"] = MinimalSets(concepts), Task(concepts, from_weights(domain, atoms, weights))
+        for kind in (MinimalSets, Irreducibility):
+            yield f"{d} of 2^64 elements", kind(sets(d).concepts), sets(d)
+
+
+def far() -> Iterator[tuple[str, Lists, Task]]:
+    """The learners that read off the structure of a class, or of its matrix, with tasks."""
+    yield from of_sets()
     matrices = {f"thresholds on {size} points": families.thresholds(size) for size in (2, 4, 8, 16, LARGEST)}
     for size, width in ((1000, 64), (LARGEST, LARGEST)):
         functions = np.unique(np.random.default_rng(0).integers(0, 2, (size, width)), axis=0)
         matrices[f"{len(functions)} random functions on {width} elements"] = functions
     for name, matrix in matrices.items():
         task = zipf(matrix)
-        found[name] = VersionSpace(task.concepts), task
-    return found
+        yield name, VersionSpace(task.concepts), task
+        if len(matrix) < LARGEST:
+            yield name, Irreducibility(task.concepts), task
 
 
 def far_row(name: str, lists: Lists, task: Task, trials: int, seed: int) -> list[Any]:
@@ -229,27 +241,25 @@ def far_row(name: str, lists: Lists, task: Task, trials: int, seed: int) -> list
 
 
 def fewer(trials: int, seed: int) -> Iterator[list[Any]]:
-    """Failures of `MinimalSets` with parts of the theorem's batches and rows."""
-    for name, (lists, task) in far().items():
-        if not isinstance(lists, MinimalSets):
-            continue
+    """Failures for sets with parts of the theorem's batches and rows."""
+    for name, lists, task in of_sets():
         for batches in BATCHES:
             learner = SparseAggregate(lists, batches)
             rows = [lists.rows(ACCURACY) // part for part in PARTS]
-            yield [name, batches, *(f"{_failures(learner, task, one, trials, seed)[0]} ({one})" for one in rows)]
+            head = type(lists).__name__, name, f"{batches} of {lists.batches(BUDGET, ACCURACY)}"
+            yield [*head, *(f"{_failures(learner, task, one, trials, seed)[0]} ({one})" for one in rows)]
 
 
 def labels_row(bits: int, d: int, trials: int, seed: int) -> list[Any]:
     """Failures of the reduction at the theorem's size."""
-    base, task = far()[f"{d} of 2^64 elements"]
-    concepts = Bitwise(base.concepts, bits)
-    atoms = task.distribution.single().tolist()
-    sets = [base.concepts.encoded([atoms[i * d : (i + 1) * d]]) for i in range(bits)]
+    task = sets(d)
+    concepts, atoms = Bitwise(task.concepts, bits), task.distribution.single().tolist()
+    targets = [task.concepts.encoded([atoms[i * d : (i + 1) * d]]) for i in range(bits)]
     learner = BitReduction(concepts, sets_of_bit)
     each = Accuracy(float(ACCURACY.alpha) / bits, float(ACCURACY.beta) / bits)
     lists = learner.learners[0].lists
     n, rows = learner.sample_size(BUDGET, ACCURACY), lists.rows(each)
-    joint = Task(concepts, task.distribution, np.concatenate(sets, axis=1))
+    joint = Task(concepts, task.distribution, np.concatenate(targets, axis=1))
     plan = learner.plan(BUDGET, ACCURACY)
     found = np.array(list(errors_of_labels(learner, joint, plan, [rows] * bits, seed, trials)))
     failures = int(np.sum(found > float(ACCURACY.alpha)))
@@ -265,10 +275,16 @@ def sets_of_bit(bit: PointSets) -> SparseAggregate:
     return SparseAggregate(MinimalSets(bit))
 
 
+def words(one: Growth) -> tuple[str, str]:
+    """The lists and the workload."""
+    lists, workload = one.workload
+    return lists.__name__, workload
+
+
 def growth_row(one: Growth) -> list[Any]:
     """Of the table of growth."""
     interval = f"[{one.stable.low:.3f}, {one.stable.high:.3f}]"
-    head = one.workload, one.d, one.batches, one.rows, f"({one.low}, {one.high}]"
+    head = *words(one), one.d, one.batches, one.rows, f"({one.low}, {one.high}]"
     return [*head, one.batches * one.rows, one.batches * one.high, one.stable.frequency, interval]
 
 
@@ -279,7 +295,7 @@ def exponents(grown: Sequence[Growth]) -> Iterator[list[Any]]:
         d = [one.d for one in own]
         low, high, theorem = ([one.batches * getattr(one, end) for one in own] for end in ("low", "high", "rows"))
         fit, proved = fit_exponent(d, low, high, 0.05), fit_exponent(d, theorem, theorem)
-        yield [name, f"{proved.slope:.2f}", f"{fit.slope:.2f}", f"[{fit.low:.2f}, {fit.high:.2f}]"]
+        yield [*words(own[0]), f"{proved.slope:.2f}", f"{fit.slope:.2f}", f"[{fit.low:.2f}, {fit.high:.2f}]"]
 
 
 def _failures(learner: SparseAggregate, task: Task, rows: int, trials: int, seed: int) -> tuple[int, float]:
@@ -308,8 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     full = [at_the_theorem(name, kind, given.trials, given.seed) for name, kind in _runnable()]
     page += RUN + table(("lists", "class", "d", "n", "failures", "interval", "mean error"), full)
     heads = ("lists", "class", "n", "batches", "rows of a batch", "failures", "interval", "mean error", "n of KLN")
-    known = far()
-    page += FAR + table(heads, [far_row(name, *one, given.trials, given.seed) for name, one in known.items()])
+    page += FAR + table(heads, [far_row(*one, given.trials, given.seed) for one in far()])
     with cells_in(None, given.seed) as cells:
         few, double = (version_space_rows(bits, BUDGET, ACCURACY) for bits in (64, 1064))
         page += EVERY.format(few=few, more=f"{(double - few) / 1000:.1f}")
@@ -319,14 +334,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         page += table(LABEL_HEADS, label_rows(BUDGET, ACCURACY, given.trials, cells))
     heads = ("L", "d", "n", "batches", "rows of a batch", "failures", "interval", "mean error", "n of KLN")
     page += LABELS + table(heads, [labels_row(*one, given.trials, given.seed) for one in OF_LABELS])
-    *more, last = (str(known[f"{d} of 2^64 elements"][0].batches(BUDGET, ACCURACY)) for d in (1, 2, 3))
-    page += FEWER.format(trials=given.trials, batches=f"{', '.join(more)} and {last} batches")
+    page += FEWER.format(trials=given.trials)
     parts = (f"rows / {part}" for part in PARTS)
-    page += table(("class", "batches", *parts), list(fewer(given.trials, given.seed)))
+    page += table(("lists", "class", "batches", *parts), list(fewer(given.trials, given.seed)))
     many = 10 * given.trials
     grown = [growth(name, d, BUDGET, ACCURACY, many, given.seed) for name in EACH for d in SIZES]
     page += GROWTH.format(good=1 - beta) + table(GROWTH_HEADS, map(growth_row, grown))
-    page += EXPONENTS + table(("mass of each", "theorem's numbers", "measured", "range"), exponents(grown))
+    page += EXPONENTS + table(("lists", "mass of each", "theorem's numbers", "measured", "range"), exponents(grown))
     page += STABLE.format(half=many // 2) + table(
         (
             "lists",

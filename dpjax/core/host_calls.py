@@ -9,8 +9,6 @@ import jax
 import numpy as np
 from jax import Array
 
-from dpjax.core.jax_extensions import Jaxpr
-
 _LOCK = RLock()
 
 
@@ -47,7 +45,7 @@ def host_call(function: Callable[..., tuple[np.ndarray, ...]], results: Any, *ar
     return jax.pure_callback(Deterministic(function, ranks), results, *arguments, vmap_method="broadcast_all")
 
 
-def is_host_call(equation: Jaxpr) -> bool:
+def is_host_call(equation: Any) -> bool:
     """Whether an equation is a `host_call`."""
     callback = equation.params.get("callback")
     return isinstance(getattr(callback, "callback_func", None), Deterministic)

@@ -56,8 +56,8 @@ class Irreducibility(Lists):
         as good: `concepts.versions.Versions`), or is a matrix, `Finite`, of up to 4096 elements.
       depth: r >= 1; the trees of level j have depth (2^j - 1)(r + elements of a batch). By default the theorem's; with
         smaller ones nothing is proved.
-      longest: the leaves of each level that are looked at, >= 1. By default the theorem's number, `Versions.longest_list`
-        or of order (queries)^d, which may be too many for the memory; with fewer nothing is proved.
+      longest: the leaves of each level that are looked at, >= 1. By default the theorem's: `Versions.longest_list`, or
+        of order (queries)^d, which may be too many for the memory; with fewer nothing is proved.
 
     Lists are made on the host, in time that grows with the number of labelings and leaves and depends on the class.
 
@@ -205,7 +205,7 @@ class _Listing:
         listed[: len(names)] = np.array([*names], np.uint32).reshape(-1, self.lists.words)
         return listed, filled
 
-    def _agrees(self, leaf: Space, second: list[Counted], most: np.float32) -> bool:
+    def _agrees(self, leaf: Space, second: list[Counted], most: Any) -> bool:
         """Whether the leaf is irreducible, and its optimal prediction errs on few rows."""
         versions, errors = self.lists.versions, 0
         if versions.reducible(leaf, 1):

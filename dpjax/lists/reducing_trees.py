@@ -84,7 +84,7 @@ def _narrowed(
             if not sides:
                 return None
             if len(sides) == 2:
-                rest.append((x, *wrong))
+                rest.append((x, wrong[0], wrong[1]))
             else:
                 labels[x] = sides[0]
                 errors += wrong[1 - sides[0]]

@@ -12,8 +12,7 @@ from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 
-
-_FEW = 1 << 12
+_FEW = 1 << 12  # entries
 
 
 class Tally(NamedTuple):
@@ -47,9 +46,10 @@ def tally(names: Array, valid: Array) -> Tally:
 def _sorted_few(names: Array, owner: Array, valid: Array) -> Tally:
     """The same tally, if few entries are filled: these alone are sorted."""
     place = jnp.where(valid, jnp.cumsum(valid, dtype=jnp.int32) - 1, _FEW)
-    few = (jnp.zeros((_FEW, *each.shape[1:]), each.dtype).at[place].set(each, mode="drop") for each in (names, owner))
-    found = _sorted(*few, jnp.arange(_FEW, dtype=jnp.int32) < jnp.sum(valid))
-    return Tally(*(jnp.zeros((len(owner), *each.shape[1:]), each.dtype).at[:_FEW].set(each) for each in found))
+    few_names = jnp.zeros((_FEW, names.shape[1]), jnp.uint32).at[place].set(names, mode="drop")
+    few_owners = jnp.zeros(_FEW, jnp.int32).at[place].set(owner, mode="drop")
+    found = _sorted(few_names, few_owners, jnp.arange(_FEW, dtype=jnp.int32) < jnp.sum(valid))
+    return Tally(*(jnp.pad(each, ((0, len(owner) - _FEW), (0, 0))[: each.ndim]) for each in found))
 
 
 def _sorted(names: Array, owner: Array, valid: Array) -> Tally:

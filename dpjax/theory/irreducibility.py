@@ -114,8 +114,8 @@ def sizes(
     With concepts and elements None all sizes are those of an infinite class: rows of order
     d^3 (d^2 + ln(1 / (beta delta))) / (epsilon alpha), up to logarithms of d and 1 / alpha.
 
-    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise. longest: see `Versions.longest_list`,
-      the most candidates for e + K_j queries, if that is less. Proof:
+    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise. longest: `Versions.longest_list`, of
+      e + K_j queries, where it is less than the growth. Proof:
       docs/proofs/irreducibility.md#levels and docs/proofs/irreducibility.md#sizes.
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
     """

@@ -245,7 +245,7 @@ def _check(equation: Any) -> None:
             raise NotListable(f"{name}{where}", _ONE_KEY, "another key", "split the given key")
         if name in _HOST and not is_host_call(part):
             raise NotListable(
-                f"{name}{where}", "operations on arrays", "code on the host", "take core.host_calls, or audit statistically"
+                f"{name}{where}", "operations on arrays", "code on the host", "take `host_call`, or audit statistically"
             )
 
 

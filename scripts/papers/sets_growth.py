@@ -1,7 +1,8 @@
-"""Rows and global stability of lists of minimal sets against the number d of elements, measured."""
+"""Rows and global stability of lists for sets of d elements against d, measured."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +11,19 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.statistics.sequential_search import geometric_grid, search
 from dpjax.experiments.sweep.task import Task
 from dpjax.learners import SparseAggregate
-from dpjax.lists import MinimalSets
+from dpjax.lists import Irreducibility, Lists, MinimalSets
 from dpjax.papers.measured_stability import Stability, stability
 from dpjax.papers.simulated_counts import errors
 
 DOMAIN, _UNIT, _LEAST, _ERROR, _RATIO = Domain(2**64), 2**40, 4, 0.05, 2**0.25
-EACH = {"alpha / (d + 1)": lambda d, alpha: alpha / (d + 1), "1.01 alpha": lambda d, alpha: 1.01 * alpha}
-"""Mass of each element of the target. With the first one the errors of the target's subsets are next to the cuts
-between the levels; with the second one each element must be found."""
+EACH = {
+    (MinimalSets, "alpha / (d + 1)"): lambda d, alpha: alpha / (d + 1),
+    (MinimalSets, "1.01 alpha"): lambda d, alpha: 1.01 * alpha,
+    (Irreducibility, "alpha / (5 (d + 1))"): lambda d, alpha: alpha / (5 * (d + 1)),
+    (Irreducibility, "1.01 alpha"): lambda d, alpha: 1.01 * alpha,
+}
+"""Mass of each element of the target. With the first of each kind the errors of the target's subsets are next to the
+cuts between the levels; with 1.01 alpha each element must be found."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Growth:
     """Of one d and workload. rows: of a batch, by the theorem. low, high: the bracket of the rows with which the
     theorem's number of batches succeeds. stable: lists of batches of ``high`` rows."""
 
-    workload: str
+    workload: tuple[type[Lists], str]
     d: int
     batches: int
     rows: int
@@ -34,7 +40,7 @@ class Growth:
     stable: Stability
 
 
-def task_of(workload: str, d: int, alpha: float) -> Task:
+def task_of(workload: tuple[type[Lists], str], d: int, alpha: float) -> Task:
     """The d elements of the target and one more."""
     concepts, elements = PointSets(DOMAIN, d), DOMAIN.spread(d + 1)
     each = round(_UNIT * EACH[workload](d, alpha))
@@ -42,11 +48,11 @@ def task_of(workload: str, d: int, alpha: float) -> Task:
     return Task(concepts, law, concepts.encoded([elements[:d]]))
 
 
-def growth(workload: str, d: int, budget: Privacy, accuracy: Accuracy, trials: int, seed: int) -> Growth:
+def growth(workload: tuple[Any, str], d: int, budget: Privacy, accuracy: Accuracy, trials: int, seed: int) -> Growth:
     """A sequential search over the rows of a batch, downwards from the theorem's; the bracket is right with probability
     0.95."""
     task = task_of(workload, d, float(accuracy.alpha))
-    lists = MinimalSets(PointSets(DOMAIN, d))
+    lists = workload[0](PointSets(DOMAIN, d))
     learner = SparseAggregate(lists)
     plan, rows = learner.plan(budget, accuracy), lists.rows(accuracy)
     streams: dict[int, tuple[Iterator[float], list[bool]]] = {}
