@@ -14,8 +14,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.members import Base, implements, member, required
 from dpjax.core.types import Accuracy, Privacy
 
-MOST_ELEMENTS = 32
-_MOST_NAMED = 1 << 12
+MOST_NAMED = 1 << 12  # elements
 
 
 class Cells(NamedTuple):
@@ -113,6 +112,6 @@ def require_nameable(concepts: Any) -> None:
     if not implements(concepts, ConceptClass.of_labels) or concepts.columns > 1:
         actual = type(concepts).__name__
         raise InputError("concepts", "a finite class of binary functions", actual, "give a matrix: Finite.of")
-    if (width := concepts.domain.size) > _MOST_NAMED:
+    if (width := concepts.domain.size) > MOST_NAMED:
         advice = "take a smaller domain: the name of a function has a bit for each element"
-        raise InputError("concepts", f"at most {_MOST_NAMED} elements", str(width), advice)
+        raise InputError("concepts", f"at most {MOST_NAMED} elements", str(width), advice)

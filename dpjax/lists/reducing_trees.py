@@ -91,7 +91,7 @@ def _narrowed(
         if not labels:
             return space, rest, errors
         space, counts = versions.restricted(space, labels), rest
-        if space is None or versions.reduced(space, depth) < least:
+        if space is None or (least > 0 and versions.reduced(space, depth) < least):
             return None
 
 

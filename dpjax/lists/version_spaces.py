@@ -12,9 +12,9 @@ from dpjax.concepts.base import require_class
 from dpjax.concepts.finite import Finite
 from dpjax.core.checks import InputError
 from dpjax.dimensions.subsets import SubsetTables, subset_tables
-from dpjax.lists.base import MOST_ELEMENTS, require_nameable
+from dpjax.lists.base import require_nameable
 
-MOST_CONCEPTS = 20
+MOST_CONCEPTS, MOST_ELEMENTS = 20, 32
 
 
 def require_small(concepts: Finite, learner: str) -> None:

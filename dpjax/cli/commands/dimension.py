@@ -22,12 +22,13 @@ from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
 from dpjax.learners import BitReduction, SparseAggregate
 from dpjax.lists import VersionSpace
-from dpjax.lists.base import MOST_ELEMENTS
-from dpjax.lists.version_spaces import MOST_CONCEPTS
+from dpjax.lists.base import MOST_NAMED
+from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
 from dpjax.theory import global_stability, irreducibility, kln
 
 _MANY = "more than 2^62"
 _SMALL = f" (a theorem only: it runs for at most {MOST_CONCEPTS} concepts on {MOST_ELEMENTS} elements)"
+_NAMED = f" (a theorem only: it runs for at most {MOST_NAMED} elements)"
 
 
 def run(command: DimensionCommand) -> Answer:
@@ -110,6 +111,7 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
             stable = _or_none(lambda: global_stability.rows(d, *rest))
             sizes[f"SparseAggregate(GloballyStable), improper{small}"] = stable
             irreducible = _or_none(lambda: irreducibility.rows(d, *shape, *rest))
+            small = "" if table.shape[1] <= MOST_NAMED else _NAMED
             sizes[f"SparseAggregate(Irreducibility), improper{small}"] = irreducible
     if 2 < labels <= MOST_LABELS and table.shape[1]:
         learner = BitReduction(Multiclass.of(table, labels))
