@@ -16,7 +16,7 @@ from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
 from dpjax.core.host_calls import host_call
 from dpjax.core.members import implements
-from dpjax.core.plans import STATIC, Number, down, plan_type, whole
+from dpjax.core.plans import STATIC, Count, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.lists.base import Cells, ListPlan, Lists, require_nameable
 from dpjax.lists.reducing_trees import Counted, largest_leaves
@@ -34,7 +34,7 @@ class IrreducibilityPlan(ListPlan):
     ends: Any
     cuts: Any
     keep: Number
-    most_rows: Any
+    most_rows: Count
     depths: tuple[int, ...] = field(metadata=STATIC)
     lengths: tuple[int, ...] = field(metadata=STATIC)
 
