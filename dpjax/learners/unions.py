@@ -27,6 +27,9 @@ from dpjax.theory import set_cover as theory
 _DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
+_NATS_OF_ROWS = 80.0
+"""Rounds were measured at d = 1023, where slab wedges have ln F = 80; a round loses ln F / coefficient rows, so finer
+grids, with more nats, have the rounds of so many times fewer rows (docs/gallery/union-edges.md)."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
@@ -128,6 +131,12 @@ class UnionLearner(CoveringPlane):
         d = self.concepts.d
         return Triangles(d, _DIRECTIONS) if self.concepts.edges == 3 else SlabWedges(d, Pieces(d))
 
+    @property
+    def _finer(self) -> float:
+        """How many times the rows of a number of rounds a complete family needs, for its nats."""
+        family = self.functions
+        return max(1.0, log(family.size) / _NATS_OF_ROWS) if family.complete else 1.0
+
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
 
@@ -141,7 +150,7 @@ class UnionLearner(CoveringPlane):
         rounds, k = self._of_theorem(accuracy)
         fewer = rounds
         if self.rounds is None and rows is not None:
-            fewer = min(rounds, measured_rounds(float(privacy.epsilon) * rows))
+            fewer = min(rounds, measured_rounds(float(privacy.epsilon) / self._finer * rows))
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
@@ -174,7 +183,7 @@ class UnionLearner(CoveringPlane):
         rows = self.theorem(self._cover(privacy, accuracy, rounds, k), accuracy)
         if self.rounds is not None:
             return rows
-        least = rows_of_rounds(rounds, float(privacy.epsilon))
+        least = rows_of_rounds(rounds, float(privacy.epsilon) / self._finer)
         if self.estimate is not None and self.estimate < least:
             raise NoTheoremError(
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
@@ -216,6 +225,8 @@ class UnionLearner(CoveringPlane):
 def measured_rounds(size: float) -> int:
     """The largest of 2, 3, 4, 6, 8, 12, 16, ... that is at most sqrt(size / 110), size = epsilon n; at least 2.
 
+    Of a family with more than 80 nats, `SlabWedges` beyond d = 1024, size is so many times smaller.
+
     More rounds fit a shape better, and each is noisier.
     """
     rounds, size = 2, min(size, _LARGEST_SIZE)
@@ -225,7 +236,7 @@ def measured_rounds(size: float) -> int:
 
 
 def rows_of_rounds(rounds: int, epsilon: float) -> int:
-    """A number of rows from which on `measured_rounds` are at least ``rounds``."""
+    """A number of rows from which on `measured_rounds` of epsilon n are at least ``rounds``."""
     reached = 2
     while reached < rounds:
         reached = _next(reached)
