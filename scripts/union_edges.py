@@ -97,7 +97,7 @@ def proven(seed: int) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Writes the page."""
-    args = options(__doc__, 5, 1, arguments)
+    args = options(__doc__, 5, 3, arguments)
     by_edge, by_theorem = edges(args.seed, args.trials), proven(args.seed)
     write_page(args.out / "union-edges.md", PAGE.format(by_edge, ROWS, args.trials, args.seed, TEST, by_theorem))
 

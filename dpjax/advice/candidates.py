@@ -1,6 +1,7 @@
 """Which learners learn a class: the public ones and a person's own, with the variants that are worth asking."""
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -246,5 +247,14 @@ def words(learner: Any) -> str:
         if field.name in _TOLD or value == field.default:
             continue
         text = words(value) if dataclasses.is_dataclass(value) else str(value)
+        if dataclasses.is_dataclass(value) and type(value).__name__ not in public_names():
+            text = f"{field.name}={_room(type(value))}:{text}"
         parts.append(text if dataclasses.is_dataclass(value) else f"{field.name}={text}")
     return f"{name}({', '.join(parts)})" if parts else name
+
+
+def _room(kind: type) -> str:
+    """The outermost package that has a class by its name."""
+    steps = kind.__module__.split(".")
+    rooms = (".".join(steps[:count]) for count in range(2, len(steps)))
+    return next((room for room in rooms if vars(sys.modules[room]).get(kind.__name__) is kind), kind.__module__)
