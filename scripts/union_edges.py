@@ -22,7 +22,11 @@ BITS, SCALES, ROWS, TEST = (6, 10, 20), (0.0, 0.003, 0.03), 6000, 20_000
 BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
 PROVEN = {(6, 16.0): 200, (6, 4.0): 200, (6, 1.0): 58, (10, 16.0): 200, (20, 16.0): 3}
 """Trials at the theorem's number of rows, for numbers of bits and epsilon."""
-FAMILIES: dict[str, Callable[[int], Planar]] = {"pieces": Pieces, "wedges": SlabWedges}
+FAMILIES: dict[str, Callable[[int], Planar]] = {
+    "pieces": Pieces,
+    "wedges": SlabWedges,
+    "both": lambda d: SlabWedges(d, Pieces(d)),
+}
 
 
 def beside(edge: int, scale: float, d: int, angle: float = 0.0) -> Law:
@@ -68,10 +72,10 @@ def errors(
 
 
 def edges(seed: int, trials: int) -> str:
-    """A line for each grid and scale, over all edges."""
+    """A line for each grid and scale, over all edges; another seed has other keys, too."""
     lines = []
     for d, scale in ((2**bits - 1, scale) for bits in BITS for scale in SCALES):
-        of = partial(errors, n=ROWS, d=d, seed=seed, trials=range(trials))
+        of = partial(errors, n=ROWS, d=d, seed=seed, trials=range(seed * trials, (seed + 1) * trials))
         laws = [beside(edge, scale, d) for edge in range(3)]
         found = [[error for law in laws for error in of(family, law)] for family in FAMILIES]
         lines.append((d, scale, *(f"{np.mean(one):.3f}, {np.max(one):.3f}" for one in found)))

@@ -246,15 +246,18 @@ def words(learner: Any) -> str:
         value = getattr(learner, field.name)
         if field.name in _TOLD or value == field.default:
             continue
-        text = words(value) if dataclasses.is_dataclass(value) else str(value)
-        if dataclasses.is_dataclass(value) and type(value).__name__ not in public_names():
-            text = f"{field.name}={_room(type(value))}:{text}"
-        parts.append(text if dataclasses.is_dataclass(value) else f"{field.name}={text}")
+        if not dataclasses.is_dataclass(value):
+            parts.append(f"{field.name}={value}")
+        elif type(value).__name__ in public_names():
+            parts.append(words(value))
+        else:
+            parts.append(f"{field.name}={_public_module(type(value))}:{words(value)}")
     return f"{name}({', '.join(parts)})" if parts else name
 
 
-def _room(kind: type) -> str:
-    """The outermost package that has a class by its name."""
-    steps = kind.__module__.split(".")
-    rooms = (".".join(steps[:count]) for count in range(2, len(steps)))
-    return next((room for room in rooms if vars(sys.modules[room]).get(kind.__name__) is kind), kind.__module__)
+def _public_module(kind: type) -> str:
+    """The outermost package, not counting dpjax itself, that has a class by its name; otherwise the class's module."""
+    parts = kind.__module__.split(".")
+    packages = (".".join(parts[:count]) for count in range(2, len(parts)))
+    having = (package for package in packages if getattr(sys.modules.get(package), kind.__name__, None) is kind)
+    return next(having, kind.__module__)

@@ -27,9 +27,9 @@ from dpjax.theory import set_cover as theory
 _DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
-_NATS_OF_ROWS = 80.0
-"""Rounds were measured at d = 1023, where slab wedges have ln F = 80; a round loses ln F / coefficient rows, so finer
-grids, with more nats, have the rounds of so many times fewer rows (docs/gallery/union-edges.md)."""
+_NATS = 80.0
+"""ln F of slab wedges at d = 1023, where `_ROWS` was measured. A round loses ln F / coefficient rows, so that a complete
+family of more nats, on a finer grid, needs as many times the rows (docs/gallery/union-edges.md)."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
@@ -39,7 +39,7 @@ _STEEPEST, _STEEPEST_OF_MANY, _FEW = np.float32(2.0), np.float32(1.0), 2
 """Coefficients of plans with a floor, at most: the second for more than two pieces with the theorem's floor. Beyond
 them a draw may fill its table of boxes, and take hours, on rows with random labels: see
 docs/proofs/slab-wedges.md#how-long-a-draw-takes."""
-_NATS, _LARGEST_ISLAND = 15.0, 0.05
+_ISLAND_NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
 
@@ -131,11 +131,10 @@ class UnionLearner(CoveringPlane):
         d = self.concepts.d
         return Triangles(d, _DIRECTIONS) if self.concepts.edges == 3 else SlabWedges(d, Pieces(d))
 
-    @property
-    def _finer(self) -> float:
-        """How many times the rows of a number of rounds a complete family needs, for its nats."""
-        family = self.functions
-        return max(1.0, log(family.size) / _NATS_OF_ROWS) if family.complete else 1.0
+    def _scaled(self, privacy: Privacy) -> float:
+        """epsilon, divided by ln F / `_NATS` for a complete family of more nats: of n times it are `measured_rounds`."""
+        nats = log(self.functions.size) if self.functions.complete else 0.0
+        return float(privacy.epsilon) / max(1.0, nats / _NATS)
 
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
@@ -150,7 +149,7 @@ class UnionLearner(CoveringPlane):
         rounds, k = self._of_theorem(accuracy)
         fewer = rounds
         if self.rounds is None and rows is not None:
-            fewer = min(rounds, measured_rounds(float(privacy.epsilon) / self._finer * rows))
+            fewer = min(rounds, measured_rounds(self._scaled(privacy) * rows))
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
@@ -158,7 +157,7 @@ class UnionLearner(CoveringPlane):
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(cover.coefficient) * rows  # of the whole square, in nats
-            least = min(_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
+            least = min(_ISLAND_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
         return UnionPlan(
             **{field.name: getattr(cover, field.name) for field in fields(cover)}, islands=np.float32(least)
         )
@@ -183,7 +182,7 @@ class UnionLearner(CoveringPlane):
         rows = self.theorem(self._cover(privacy, accuracy, rounds, k), accuracy)
         if self.rounds is not None:
             return rows
-        least = rows_of_rounds(rounds, float(privacy.epsilon) / self._finer)
+        least = rows_of_rounds(rounds, self._scaled(privacy))
         if self.estimate is not None and self.estimate < least:
             raise NoTheoremError(
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
@@ -225,9 +224,8 @@ class UnionLearner(CoveringPlane):
 def measured_rounds(size: float) -> int:
     """The largest of 2, 3, 4, 6, 8, 12, 16, ... that is at most sqrt(size / 110), size = epsilon n; at least 2.
 
-    Of a family with more than 80 nats, `SlabWedges` beyond d = 1024, size is so many times smaller.
-
-    More rounds fit a shape better, and each is noisier.
+    More rounds fit a shape better, and each is noisier. `UnionLearner` divides size by ln F / 80 for a complete family
+    of more than 80 nats, such as `SlabWedges` on grids finer than d = 1024.
     """
     rounds, size = 2, min(size, _LARGEST_SIZE)
     while _ROWS * _next(rounds) ** 2 <= size:
