@@ -28,7 +28,7 @@ _DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
 _NATS = 80.0
-"""ln F of slab wedges at d = 1023, where `_ROWS` was measured. A round loses ln F / coefficient rows, so that a complete
+"""ln F of slab wedges at d = 1023, where `_ROWS` was measured. A round loses ln F / coefficient rows, so a complete
 family of more nats, on a finer grid, needs as many times the rows (docs/gallery/union-edges.md)."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR, _PART = 40, 8
@@ -132,7 +132,7 @@ class UnionLearner(CoveringPlane):
         return Triangles(d, _DIRECTIONS) if self.concepts.edges == 3 else SlabWedges(d, Pieces(d))
 
     def _scaled(self, privacy: Privacy) -> float:
-        """epsilon, divided by ln F / `_NATS` for a complete family of more nats: of n times it are `measured_rounds`."""
+        """epsilon, for `measured_rounds` of epsilon n: of a complete family with more nats it is so much smaller."""
         nats = log(self.functions.size) if self.functions.complete else 0.0
         return float(privacy.epsilon) / max(1.0, nats / _NATS)
 
