@@ -141,7 +141,8 @@ class UnionLearner(CoveringPlane):
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
 
         n is used under REPLACE_ONE only, else ``estimate``. Rounds or a k that are given are kept. The measured rounds
-        take few values, so that a sweep over n or epsilon compiles few programs.
+        take few values, so that a sweep over n or epsilon compiles few programs. k is that of the rounds on any grid: a
+        ring needs more than two pieces, and with k = 2 all of them are below the floor of the score at 6000 rows.
         """
         if self.family is None and n is not None and n > self.functions.most_rows:
             advice = f"give family=Pieces({self.concepts.d}), for up to {MOST_ROWS}"
@@ -152,8 +153,9 @@ class UnionLearner(CoveringPlane):
         if self.rounds is None and rows is not None:
             fewer = min(rounds, measured_rounds(self._scaled(privacy) * rows))
         short = fewer < rounds
-        if short:
-            rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
+        if short and rows is not None:
+            usual = measured_rounds(float(privacy.epsilon) * rows)
+            rounds, k = fewer, self.k or min(k, max(2, 1 + usual // 3))
         cover = self._cover(privacy, accuracy, rounds, k, rows, short)
         least = 0.0
         if short and self.islands and rows is not None:
