@@ -27,9 +27,10 @@ from dpjax.theory import set_cover as theory
 _DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
-_NATS = 80.0
-"""ln F of slab wedges at d = 1023, where `_ROWS` was measured. A round loses ln F / coefficient rows, so a complete
-family of more nats, on a finer grid, needs as many times the rows (docs/gallery/union-edges.md)."""
+_NATS = 90.0
+"""A round loses ln F / coefficient rows, so a complete family of more nats needs as many times the rows: at n = 6000 and
+epsilon = 1 six rounds err less than four on a ring at d = 2^16 - 1, where slab wedges have 121 nats, and more beside an
+edge at d = 2^20 - 1, where they have 149 (docs/gallery/union-edges.md). `_ROWS` was measured at 80, d = 1023."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
@@ -227,8 +228,8 @@ class UnionLearner(CoveringPlane):
 def measured_rounds(size: float) -> int:
     """The largest of 2, 3, 4, 6, 8, 12, 16, ... that is at most sqrt(size / 110), size = epsilon n; at least 2.
 
-    More rounds fit a shape better, and each is noisier. `UnionLearner` divides size by ln F / 80 for a complete family
-    of more than 80 nats, such as `SlabWedges` on grids finer than d = 1024.
+    More rounds fit a shape better, and each is noisier. `UnionLearner` divides size by ln F / 90 for a complete family
+    of more than 90 nats, such as `SlabWedges` from d = 2^12 on.
     """
     rounds, size = 2, min(size, _LARGEST_SIZE)
     while _ROWS * _next(rounds) ** 2 <= size:
