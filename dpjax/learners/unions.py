@@ -28,7 +28,7 @@ _DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
 _NATS = 90.0
-"""A round loses ln F / coefficient rows, so a complete family of more nats needs as many times the rows: at n = 6000 and
+"""A round loses ln F / coefficient rows, so a complete family of more nats needs as many times the rows: at n = 6000,
 epsilon = 1 six rounds err less than four on a ring at d = 2^16 - 1, where slab wedges have 121 nats, and more beside an
 edge at d = 2^20 - 1, where they have 149 (docs/gallery/union-edges.md). `_ROWS` was measured at 80, d = 1023."""
 _LARGEST_SIZE = 1e30  # of epsilon n
