@@ -8,8 +8,6 @@ The counties are from the files that `scripts/boundary.py` takes its states from
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from math import cos, sin, sqrt
-from time import process_time
-from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -17,11 +15,11 @@ from boundary import boundaries, in_box
 from pages import options, table, write_page
 from scipy.stats import t as student
 from shape_networks import CHOICES, STAGES, Data, errors, tuned
-from slab_wedges import Law, encoded, ring, star
+from slab_wedges import Law, Run, one_run, programs, ring, star
 
 from dpjax.concepts import Unions
 from dpjax.concepts.areas import Box, shapely_module
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.learners import UnionLearner
 from dpjax.mechanisms.cover import Pieces, SlabWedges
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
@@ -78,30 +76,14 @@ def laws() -> dict[str, Law]:
     }
 
 
-class Run(NamedTuple):
-    """The error on other rows of the law, and CPU seconds of `learn`."""
-
-    error: float
-    seconds: float
-
-
 def runs(family: str, n: int, epsilon: float, seed: int, trials: Sequence[int]) -> Iterator[list[Run]]:
     """Of each law, all trials: with the same rows and keys for every family."""
     by = UnionLearner(Unions(D), family=FAMILIES[family])
     plan = by.plan(Privacy(epsilon, 1e-6), ACCURACY, n)
-    rows = Sample(np.zeros((n, 2), np.uint32), np.zeros((n, 1), bool), np.ones(n, bool))
-    learn, predict = jax.jit(by.learn).lower(jax.random.key(0), rows, plan).compile(), jax.jit(by.predict)
+    compiled = programs(by, n, plan)
     for name, law in laws().items():
-        made = []
-        for trial in trials:
-            rows, test = (law(many, np.random.default_rng([seed, trial, many])) for many in (n, TEST))
-            points, x = (encoded(part[:2], D).astype(np.uint32) for part in (rows, test))
-            begin = process_time()
-            sample = Sample(points, rows[2][:, None], np.ones(n, bool))
-            hypothesis = jax.block_until_ready(learn(jax.random.key(trial), sample, plan))
-            seconds = process_time() - begin
-            made.append(Run(float(np.mean(np.asarray(predict(hypothesis, x)).reshape(-1) != test[2])), seconds))
-        print(family, n, epsilon, name, *(f"{run.error:.3f} ({run.seconds:.1f} s)" for run in made), flush=True)
+        made = [one_run(compiled, law, D, (n, TEST), seed, trial) for trial in trials]
+        print(family, n, epsilon, name, *(f"{one.error:.3f} ({one.seconds:.1f} s)" for one in made), flush=True)
         yield made
 
 
@@ -112,8 +94,8 @@ def lines_of(cell: tuple[int, float], seed: int, trials: int) -> Iterator[tuple]
         if (family, *cell) not in LONG:
             made[family] = list(runs(family, *cell, seed, range(trials * WEIGHTS[cell])))
     for place, name in enumerate(laws()):
-        errors = {family: np.array([run.error for run in found[place]]) for family, found in made.items()}
-        seconds = {family: np.median([run.seconds for run in found[place]]) for family, found in made.items()}
+        errors = {family: np.array([one.error for one in found[place]]) for family, found in made.items()}
+        seconds = {family: np.median([one.seconds for one in found[place]]) for family, found in made.items()}
         paired = [interval(errors[one] - errors["pieces"]) if one in errors else None for one in ("wedges", "both")]
         means = [f"{errors[family].mean():.3f}" if family in errors else None for family in FAMILIES]
         yield name, *cell, trials * WEIGHTS[cell], *means, *paired, ", ".join(f"{one:.2g}" for one in seconds.values())

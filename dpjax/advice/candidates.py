@@ -1,6 +1,7 @@
 """Which learners learn a class: the public ones and a person's own, with the variants that are worth asking."""
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -245,6 +246,18 @@ def words(learner: Any) -> str:
         value = getattr(learner, field.name)
         if field.name in _TOLD or value == field.default:
             continue
-        text = words(value) if dataclasses.is_dataclass(value) else str(value)
-        parts.append(text if dataclasses.is_dataclass(value) else f"{field.name}={text}")
+        if not dataclasses.is_dataclass(value):
+            parts.append(f"{field.name}={value}")
+        elif type(value).__name__ in public_names():
+            parts.append(words(value))
+        else:
+            parts.append(f"{field.name}={_public_module(type(value))}:{words(value)}")
     return f"{name}({', '.join(parts)})" if parts else name
+
+
+def _public_module(kind: type) -> str:
+    """The outermost package, not counting dpjax itself, that has a class by its name; otherwise the class's module."""
+    parts = kind.__module__.split(".")
+    packages = (".".join(parts[:count]) for count in range(2, len(parts)))
+    having = (package for package in packages if getattr(sys.modules.get(package), kind.__name__, None) is kind)
+    return next(having, kind.__module__)

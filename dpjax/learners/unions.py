@@ -27,6 +27,10 @@ from dpjax.theory import set_cover as theory
 _DIRECTIONS = 8
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
+_NATS = 90.0
+"""A round loses ln F / coefficient rows, so a complete family of more nats needs as many times the rows: at n = 6000,
+epsilon = 1 six rounds err less than four on a ring at d = 2^16 - 1, where slab wedges have 121 nats, and more beside an
+edge at d = 2^20 - 1, where they have 149 (docs/gallery/union-edges.md). `_ROWS` was measured at 80, d = 1023."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _FLOOR, _PART = 40, 8
 """Measured plans have so many nats, see `Saturating`, or more, up to half of ln F and an eighth of coefficient n / k:
@@ -36,7 +40,7 @@ _STEEPEST, _STEEPEST_OF_MANY, _FEW = np.float32(2.0), np.float32(1.0), 2
 """Coefficients of plans with a floor, at most: the second for more than two pieces with the theorem's floor. Beyond
 them a draw may fill its table of boxes, and take hours, on rows with random labels: see
 docs/proofs/slab-wedges.md#how-long-a-draw-takes."""
-_NATS, _LARGEST_ISLAND = 15.0, 0.05
+_ISLAND_NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
 
@@ -61,8 +65,9 @@ class UnionLearner(CoveringPlane):
 
     **The default family has a sample size for every distribution.** It is `SlabWedges`, with edges on all lines of the
     lattice, and beside them `Pieces`, triangles and rectangles of few directions, with half of the measure each. A
-    selection takes some tenths of a second at 2000 rows, more for more rows and larger budgets, and the program ten
-    seconds or more to compile. Plans have a floor of the score, which bounds the expected time for every sample.
+    selection takes some tenths of a second at 2000 rows, more for more rows, larger budgets and finer grids, and the
+    program ten seconds or more to compile. Plans have a floor of the score, which bounds the expected time for every
+    sample.
 
     ``family=Pieces(d)`` is for thousands of trials, and for more than 2**20 rows: a selection takes some hundredths of
     a second. Its lines are finitely many, so an edge of a target is off by up to one strip and one direction: where all
@@ -128,11 +133,17 @@ class UnionLearner(CoveringPlane):
         d = self.concepts.d
         return Triangles(d, _DIRECTIONS) if self.concepts.edges == 3 else SlabWedges(d, Pieces(d))
 
+    def _scaled(self, privacy: Privacy) -> float:
+        """epsilon, for `measured_rounds` of epsilon n: of a complete family with more nats it is so much smaller."""
+        nats = log(self.functions.size) if self.functions.complete else 0.0
+        return float(privacy.epsilon) / max(1.0, nats / _NATS)
+
     def _plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
 
         n is used under REPLACE_ONE only, else ``estimate``. Rounds or a k that are given are kept. The measured rounds
-        take few values, so that a sweep over n or epsilon compiles few programs.
+        take few values, so that a sweep over n or epsilon compiles few programs. k is that of the rounds on any grid: a
+        ring needs more than two pieces, and with k = 2 all of them are below the floor of the score at 6000 rows.
         """
         if self.family is None and n is not None and n > self.functions.most_rows:
             advice = f"give family=Pieces({self.concepts.d}), for up to {MOST_ROWS}"
@@ -141,15 +152,16 @@ class UnionLearner(CoveringPlane):
         rounds, k = self._of_theorem(accuracy)
         fewer = rounds
         if self.rounds is None and rows is not None:
-            fewer = min(rounds, measured_rounds(float(privacy.epsilon) * rows))
+            fewer = min(rounds, measured_rounds(self._scaled(privacy) * rows))
         short = fewer < rounds
-        if short:
-            rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
+        if short and rows is not None:
+            usual = measured_rounds(float(privacy.epsilon) * rows)
+            rounds, k = fewer, self.k or min(k, max(2, 1 + usual // 3))
         cover = self._cover(privacy, accuracy, rounds, k, rows, short)
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(cover.coefficient) * rows  # of the whole square, in nats
-            least = min(_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
+            least = min(_ISLAND_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
         return UnionPlan(
             **{field.name: getattr(cover, field.name) for field in fields(cover)}, islands=np.float32(least)
         )
@@ -174,7 +186,7 @@ class UnionLearner(CoveringPlane):
         rows = self.theorem(self._cover(privacy, accuracy, rounds, k), accuracy)
         if self.rounds is not None:
             return rows
-        least = rows_of_rounds(rounds, float(privacy.epsilon))
+        least = rows_of_rounds(rounds, self._scaled(privacy))
         if self.estimate is not None and self.estimate < least:
             raise NoTheoremError(
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
@@ -216,7 +228,8 @@ class UnionLearner(CoveringPlane):
 def measured_rounds(size: float) -> int:
     """The largest of 2, 3, 4, 6, 8, 12, 16, ... that is at most sqrt(size / 110), size = epsilon n; at least 2.
 
-    More rounds fit a shape better, and each is noisier.
+    More rounds fit a shape better, and each is noisier. `UnionLearner` divides size by ln F / 90 for a complete family
+    of more than 90 nats, such as `SlabWedges` from d = 2^12 on.
     """
     rounds, size = 2, min(size, _LARGEST_SIZE)
     while _ROWS * _next(rounds) ** 2 <= size:
@@ -225,7 +238,7 @@ def measured_rounds(size: float) -> int:
 
 
 def rows_of_rounds(rounds: int, epsilon: float) -> int:
-    """A number of rows from which on `measured_rounds` are at least ``rounds``."""
+    """A number of rows from which on `measured_rounds` of epsilon n are at least ``rounds``."""
     reached = 2
     while reached < rounds:
         reached = _next(reached)

@@ -106,6 +106,8 @@ def test_methods_that_a_learner_offers_are_candidates():
     assert one.learner.literals == 20
     default, pieces = candidates(dp.Unions(31, 1), 1, only=["UnionLearner"])
     assert default.learner.functions.complete and not pieces.learner.functions.complete
+    assert pieces.name == "UnionLearner(family=dpjax.mechanisms.cover:Pieces(d=31))"
+    assert candidates(dp.Unions(31, 1), 1, [pieces.name], only=["KLN"])[-1].learner == pieces.learner
     (triangles,) = candidates(dp.Unions(31, 1, 3), 1, only=["UnionLearner"])
     assert triangles.learner == dp.UnionLearner(dp.Unions(31, 1, 3))
 

@@ -234,6 +234,15 @@ def test_measured_rounds():
         assert rows == 1 or measured_rounds(epsilon * (rows - 2)) < rounds
 
 
+def test_finer_grids_have_fewer_measured_rounds():
+    """Wedges cost more nats there; the theorem's number of rows still has the theorem's rounds."""
+    for d, rounds in ((63, 6), (1023, 6), (1024, 6), (2**20 - 1, 4), (2**64 - 1, 3)):
+        assert UnionLearner(Unions(d, 1)).plan(BUDGET, ACCURACY, 6000).rounds == rounds
+    assert [UnionLearner(Unions(d)).plan(BUDGET, ACCURACY, 6000).k for d in (1023, 2**16 - 1, 2**64 - 1)] == [3, 3, 3]
+    fine, budget = UnionLearner(Unions(2**20 - 1, 1)), Privacy(16.0, 1e-6)
+    assert fine.plan(budget, ACCURACY, fine.sample_size(budget, ACCURACY)).rounds == 6
+
+
 @dataclass(frozen=True)
 class Sharp(Planar):
     """A family from outside: triangles that all have one of three slopes, of a coarser family."""

@@ -12,6 +12,10 @@ def slabs(scripts, monkeypatch):
     monkeypatch.setattr(module, "SIZES", (4, 64))
     monkeypatch.setattr(module, "EVERY", 16)
     monkeypatch.setattr(module, "MANY", 16)
+    for name, value in {"FINE": 6, "LEARNED": (16,), "TEST": 200}.items():
+        monkeypatch.setattr(module, name, value)
+    nothing = lambda key, sample, plan: sample, lambda found, x: np.zeros(len(x), bool)
+    monkeypatch.setattr(module, "programs", lambda by, n, plan: (*nothing, plan))
     monkeypatch.setattr(module, "program", lambda n, d: lambda key, points, label, score: 7)
     return module
 
@@ -20,6 +24,10 @@ def test_the_page(slabs, tmp_path):
     slabs.main(["--out", str(tmp_path)])
     text = (tmp_path / "slab-wedges.md").read_text()
     assert text.count("| exponent |") == 2 and "| 2^64 - 1 |" in text
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| 16 | ") and line.count("|") == 7]
+    share = [np.mean(law(200, np.random.default_rng([3, 0, 200]))[2]) for law in (slabs.beside_an_edge, slabs.star)]
+    assert [line[2] for line in lines] == ["2", "2"] and all(0.1 < one < 0.7 for one in share)
+    assert all(abs(float(line[5].split(",")[0]) - one) < 0.1 for line, one in zip(lines, share, strict=True))
     assert text.count("| 7 |") == 2 * 2 * 2 + 9 + 5
 
 
