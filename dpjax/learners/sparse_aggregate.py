@@ -76,11 +76,6 @@ class SparseAggregate(Learner):
         return self.lists.concepts
 
     @property
-    def cache_token(self) -> str | None:
-        """That of the lists."""
-        return self.lists.cache_token
-
-    @property
     def neighboring(self) -> Neighboring:
         """REPLACE_ONE: rows are assigned to batches by their position."""
         return Neighboring.REPLACE_ONE
@@ -133,7 +128,7 @@ class SparseAggregate(Learner):
         empty = jnp.zeros((plan.most + 1, parts, width, 2), jnp.int32)  # see `Finite.pieces`
         if self.lists.cells is None:
             elements, cell, order = _elements(sample.x, mask, batch, place, plan.most, width)
-            batch, part, label, mask = (jnp.append(each, 0)[order] for each in (batch, part, label, mask))
+            batch, part, label, mask = (jnp.pad(each, (0, 1))[order] for each in (batch, part, label, mask))
         else:
             elements = jnp.arange(width, dtype=jnp.uint32)[:, None]
             cell = jnp.minimum(sample.x[:, 0], jnp.uint32(width - 1)).astype(jnp.int32)

@@ -8,16 +8,17 @@ import jax
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.base import ConceptClass
+from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.versions import Versions
 from dpjax.concepts.versions.base import Space
 from dpjax.core import checks
-from dpjax.core.checks import NoTheoremError
-from dpjax.core.host_calls import host_call
-from dpjax.core.members import implements
+from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host_calls import HostFunction, host_call, source_of
+from dpjax.core.members import implements, missing
 from dpjax.core.plans import STATIC, Count, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.dimensions.littlestone import Search
 from dpjax.lists.base import Cells, ListPlan, Lists, require_nameable
 from dpjax.lists.reducing_trees import Counted, largest_leaves
 from dpjax.lists.versions import versions_of
@@ -52,19 +53,21 @@ class Irreducibility(Lists):
     every element exactly one label keeps it), if the second half of the batch agrees.
 
     Args:
-      concepts: a class of two labels and Littlestone dimension d. It has `ConceptClass.versions` (one from outside is
-        as good: `concepts.versions.Versions`), or is a matrix, `Finite`, of up to 4096 elements.
+      concepts: a class of two labels and Littlestone dimension d. It has `ConceptClass.versions`, with
+        `Versions.function` or on at most 4096 elements with `ConceptClass.of_labels`, so that functions have names (one
+        from outside is as good); or is a matrix, `Finite`, of up to 4096 elements, whose trees query all elements.
       depth: r >= 1; the trees of level j have depth (2^j - 1)(r + elements of a batch). By default the theorem's; with
         smaller ones nothing is proved.
       longest: the leaves of each level that are looked at, >= 1. By default the theorem's: `Versions.longest_list`, or
         of order (queries)^d, which may be too many for the memory; with fewer nothing is proved.
 
-    Lists are made on the host, in time that grows with the number of labelings and leaves and depends on the class.
+    Lists are made on the host, in time that depends on the class: it grows with the number of labelings that err
+    little, with that of leaves, and with the elements of a batch; for a matrix and another depth exponentially in it.
 
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows, one function that depends on the distribution and the target alone is on the list of
       every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`. A batch has no more rows
-      than these, others are not read, and one without rows has no list.
+      than these: others are not read. A first half that no concept labels, such as an empty one, has no list.
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.6, after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible
       classes, reducing trees); the improper learner and its proof are our own: docs/proofs/irreducibility.md.
     """
@@ -74,7 +77,13 @@ class Irreducibility(Lists):
     longest: int | None = None
 
     def __post_init__(self):
+        require_class(self.concepts)
         if not self._numbered:
+            if implements(self.concepts, ConceptClass.versions) and not implements(
+                self.concepts, ConceptClass.of_labels
+            ):
+                advice = "write it, or ConceptClass.of_labels for at most 4096 elements"
+                raise missing("versions", self.versions, Versions.function, advice)
             require_nameable(self.concepts)
         checks.whole_or_none("depth", self.depth, 1)
         checks.whole_or_none("longest", self.longest, 1)
@@ -83,11 +92,6 @@ class Irreducibility(Lists):
     def versions(self) -> Versions:
         """The version spaces of the class."""
         return versions_of(self.concepts)
-
-    @property
-    def cache_token(self) -> str | None:
-        """That of the version spaces, which are asked on the host."""
-        return self.versions.cache_token
 
     @property
     def cells(self) -> int | None:
@@ -113,11 +117,16 @@ class Irreducibility(Lists):
     def sizes(self, accuracy: Accuracy) -> theory.Sizes:
         """`theory.irreducibility.sizes` of the class."""
         numbers = self.concepts.size, self.concepts.domain.size, float(accuracy.alpha)
-        return theory.sizes(self.dimension, *numbers, self.depth, self.versions.longest_list)
+        return theory.sizes(self.dimension, *numbers, self._depth, self.versions.longest_list)
 
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
         sizes = self.sizes(accuracy)
+        try:
+            self.versions.reduced(self.versions.whole, sizes.depths[-1])
+        except RecursionError:
+            expected, advice = "version spaces that are asked without deep recursion", "override dimension and reduced"
+            raise InputError("concepts", expected, type(self.versions).__name__, advice) from None
         ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
         cuts = np.array(sizes.cuts, np.float32)
         return IrreducibilityPlan(ends, cuts, down(sizes.keep), ends[-1], sizes.depths, self._lengths(sizes))
@@ -170,6 +179,11 @@ class Irreducibility(Lists):
         return not implements(self.concepts, ConceptClass.of_labels) and implements(self.versions, Versions.function)
 
     @property
+    def _depth(self) -> int | None:
+        """r, if it is not the theorem's."""
+        return self.versions.deep if self.depth is None else self.depth
+
+    @property
     def _concept_words(self) -> int:
         return np.shape(self.concepts.targets(1))[1]
 
@@ -178,27 +192,36 @@ class Irreducibility(Lists):
 
 
 @dataclass(frozen=True)
-class _Listing:
-    """The list of one batch, on the host."""
+class _Listing(HostFunction):
+    """The list of one batch."""
 
     lists: Irreducibility
     depths: tuple[int, ...]
     lengths: tuple[int, ...]
 
-    def __call__(self, elements: np.ndarray, counts: np.ndarray, cuts: np.ndarray, keep: np.ndarray) -> tuple:
-        """The arguments of `Irreducibility.names` to its results."""
+    @property
+    def cache_token(self) -> str | None:
+        """Of the code here, and of the version spaces."""
+        tokens = source_of(_Listing, Search), self.lists.versions.cache_token
+        return None if None in tokens else " ".join(map(str, tokens))
+
+    def __call__(self, *arguments: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The elements and counts of a batch, cuts and keep to the results of `Irreducibility.names`."""
+        elements, counts, cuts, keep = arguments
         numbers = [sum(int(limb) << 32 * i for i, limb in enumerate(reversed(row))) for row in elements.tolist()]
         first, second = (
             [(x, zeros, ones) for x, (zeros, ones) in zip(numbers, part, strict=True) if zeros or ones]
             for part in counts.tolist()
         )
         rows = [np.float32(counts[part].sum(dtype=np.int64)) for part in range(2)]
-        names, versions, leaf = dict[tuple[int, ...], None](), self.lists.versions, None
-        for depth, cut, length in zip(self.depths, cuts, self.lengths if first else (), strict=False):
-            for leaf in islice(largest_leaves(versions, first, cut * rows[0], depth), length):
+        names, versions = dict[tuple[int, ...], None](), self.lists.versions
+        levels = list(zip(self.depths, cuts, self.lengths, strict=True)) if _realizable(versions, first) else []
+        for depth, cut, length in levels:
+            leaves = list(islice(largest_leaves(versions, first, cut * rows[0], depth), length))
+            for leaf in leaves:
                 if self._agrees(leaf, second, keep * rows[1]) and (name := self.lists.name(leaf)) is not None:
                     names[tuple(name)] = None
-            if leaf is not None and versions.dimension(leaf) == 0:
+            if len(leaves) < length and versions.dimension(leaves[0]) == 0:
                 break  # each concept that errs so little is a leaf, and so it is at later levels
         filled = np.arange(sum(self.lengths)) < len(names)
         listed = np.zeros((len(filled), self.lists.words), np.uint32)
@@ -215,3 +238,9 @@ class _Listing:
             if np.float32(errors) > most:
                 return False
         return True
+
+
+def _realizable(versions: Versions, counts: list[Counted]) -> bool:
+    """Whether there are rows, and a concept labels them so."""
+    labels = {x: int(ones > 0) for x, zeros, ones in counts if not (zeros and ones)}
+    return 0 < len(labels) == len(counts) and versions.restricted(versions.whole, labels) is not None

@@ -11,7 +11,7 @@ from dpjax.concepts.versions.base import Space
 Counted = tuple[int, int, int]
 """An element, and its rows with label 0 and 1."""
 
-_FEW = 4
+_FEW, _PROBED = 4, 1 << 10
 
 
 def largest_leaves(
@@ -19,8 +19,9 @@ def largest_leaves(
 ) -> Iterator[Space]:
     """The leaves of the largest dimension below all labelings of the elements with at most so many errors, where a tree
     of ``depth`` queries below each labeling reduces it as far as possible."""
-    spaces = list(islice(_labelings(versions, counts, most_errors, depth, 0), _FEW))
-    if len(spaces) < _FEW:  # all of them: often one, if functions differ much
+    few = _FEW if len(counts) <= _PROBED else 0
+    spaces = list(islice(_labelings(versions, counts, most_errors, depth, 0), few))
+    if len(spaces) < few:  # all of them: often one, if functions differ much
         reduced = [versions.reduced(space, depth) for space in spaces]
         yield from _leaves(versions, [s for s, one in zip(spaces, reduced, strict=True) if one == max(reduced)], depth)
         return
@@ -75,11 +76,7 @@ def _narrowed(
         labels, rest = dict[int, int](), list[Counted]()
         for x, *wrong in counts:
             sides = [
-                y
-                for y in (0, 1)
-                if errors + wrong[1 - y] <= most_errors
-                and (side := versions.after(space, x, y)) is not None
-                and (least == 0 or versions.reduced(side, depth) >= least)
+                y for y in (0, 1) if errors + wrong[1 - y] <= most_errors and versions.keeps(space, x, y, depth, least)
             ]
             if not sides:
                 return None

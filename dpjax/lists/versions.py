@@ -20,12 +20,12 @@ def versions_of(concepts: ConceptClass) -> Versions:
     if concepts.columns > 1:
         advice = "ask for those of each of its `bit_classes`"
         raise InputError("concepts", "a class of two labels", f"labels 0..{concepts.labels - 1}", advice)
-    return concepts.versions() if implements(concepts, ConceptClass.versions) else _of_matrix(concepts)
+    return _of(concepts)
 
 
-@lru_cache(8)
-def _of_matrix(concepts: ConceptClass) -> "MatrixVersions":
-    return MatrixVersions(concepts)
+@lru_cache(8)  # they remember answers
+def _of(concepts: ConceptClass) -> Versions:
+    return concepts.versions() if implements(concepts, ConceptClass.versions) else MatrixVersions(concepts)
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class MatrixVersions(Versions):
     def elements(self) -> int:
         """The columns of the matrix."""
         return len(self._ones)
+
+    @property
+    def deep(self) -> int:
+        """All elements."""
+        return self.elements
 
     @cached_property
     def whole(self) -> int:
@@ -85,8 +90,8 @@ class MatrixVersions(Versions):
 
     def _reaches(self, space: int, least: int, depth: int) -> bool:
         """Whether a tree leaves no larger dimension; the most balanced queries are tried first."""
-        if not self._search.at_least(space, least + 1):
-            return True
+        if depth >= min(space.bit_count() - 1, self.elements) or not self._search.at_least(space, least + 1):
+            return True  # queries that tell all rows apart leave dimension 0
         fails, reaches = known = self._asked.setdefault((space, least), [0, float("inf")])
         if depth <= fails or depth >= reaches:
             return depth >= reaches

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.audit.enumeration.population import Value
 from dpjax.core.checks import InputError
-from dpjax.core.host_calls import is_host_call
+from dpjax.core.host_calls import called_by
 from dpjax.core.jax_extensions import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun, source_info_util
 from dpjax.core.lowered import lowered
 
@@ -243,7 +243,7 @@ def _check(equation: Any) -> None:
             )
         if name in _OWN_KEYS:
             raise NotListable(f"{name}{where}", _ONE_KEY, "another key", "split the given key")
-        if name in _HOST and not is_host_call(part):
+        if name in _HOST and called_by(part) is None:
             raise NotListable(
                 f"{name}{where}", "operations on arrays", "code on the host", "take `host_call`, or audit statistically"
             )

@@ -1,13 +1,12 @@
 """Optimal predictions, and whether queries reduce a class, by its structure: the base class of such oracles."""
 
-import hashlib
-import inspect
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from dpjax.core import checks
+from dpjax.core.host_calls import source_of
 from dpjax.core.members import Base, member, missing, required
 
 Space = Any
@@ -49,9 +48,8 @@ class Versions(Base):
 
     def dimension(self, space: Space) -> int:
         """The Littlestone dimension."""
-        return self._known(
-            space, lambda: max((1 + min(map(self.dimension, two)) for two in self._cuts(space)), default=0)
-        )
+        deeper = (1 + min(map(self.dimension, two)) for two in self._cuts(space))
+        return self._known(("dimension", space), lambda: max(deeper, default=0))
 
     def reduced(self, space: Space, depth: int) -> int:
         """The least, over trees of at most ``depth`` >= 0 queries, of the largest dimension at a leaf."""
@@ -59,7 +57,7 @@ class Versions(Base):
         if depth <= 0 or here == 0:
             return here
         sides = (max(self.reduced(side, depth - 1) for side in two) for two in self._cuts(space))
-        return self._known((space, depth), lambda: min(here, *sides))
+        return self._known(("reduced", space, depth), lambda: min(here, *sides))
 
     def reducible(self, space: Space, depth: int) -> bool:
         """Whether a tree of ``depth`` queries reduces the dimension at every leaf."""
@@ -77,6 +75,17 @@ class Versions(Base):
         take equal parts of its words: () for the zero function, None for a function that no hypothesis is. Equal
         functions have equal numbers. Optional: functions on small domains are also named by their labels."""
         raise missing("versions", self, Versions.function, "take a class whose functions have names")
+
+    def keeps(self, space: Space, x: int, y: int, depth: int, least: int) -> bool:
+        """Whether some concepts of the space label x with y, and no tree of so many queries reduces these below
+        ``least``."""
+        side = self.after(space, x, y)
+        return side is not None and (least <= 0 or self.reduced(side, depth) >= least)
+
+    @member
+    def deep(self) -> int | None:
+        """If only trees of so many queries, or more, or of none, are found quickly: that number."""
+        return None
 
     def longest_list(self, queries: int) -> int | None:
         """For rows that a concept labels: the most leaves whose dimension is the largest, of trees of so many queries
@@ -114,12 +123,8 @@ class Versions(Base):
 
     @member
     def cache_token(self) -> str | None:
-        """The source of the class and of its base classes, as a digest; None if there is no file of it."""
-        try:
-            text = "".join(inspect.getsource(kind) for kind in type(self).__mro__ if issubclass(kind, Versions))
-        except (OSError, TypeError):
-            return None
-        return hashlib.sha256(text.encode()).hexdigest()
+        """A digest of the files of the class and of its base classes; None if they cannot be read."""
+        return source_of(*(kind for kind in type(self).__mro__ if issubclass(kind, Versions)))
 
     def _cuts(self, space: Space) -> Iterable[tuple[Space, Space]]:
         for x in self.queries(space):

@@ -38,6 +38,12 @@ class Copies(Versions):
         """If all parts are."""
         return all(part.steady for part in self.parts)
 
+    @property
+    def cache_token(self) -> str | None:
+        """That of the class with those of its parts."""
+        tokens = super().cache_token, *(part.cache_token for part in self.parts)
+        return None if None in tokens else " ".join(map(str, tokens))
+
     def after(self, space: Spaces, x: int, y: int) -> Spaces | None:
         """What is left of the part that has the element."""
         i, start = self._part(x)

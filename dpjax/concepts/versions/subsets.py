@@ -6,6 +6,7 @@ from itertools import count, islice
 from math import comb
 
 from dpjax.concepts.versions.base import Versions
+from dpjax.core import checks
 
 Known = tuple[frozenset[int], frozenset[int]]
 """The elements inside, and those outside."""
@@ -30,10 +31,20 @@ class Subsets(Versions):
         inside, outside = space
         if x in inside or x in outside:
             return space if (x in inside) == bool(y) else None
-        left, free = self._left((inside | {x}, outside) if y else (inside, outside | {x}))
-        if not 0 <= left <= free:
+        if self._side(space, x, y) is None:
             return None
         return (inside | {x}, outside) if y else (inside, outside | {x})
+
+    def keeps(self, space: Known, x: int, y: int, depth: int, least: int) -> bool:
+        """By numbers alone."""
+        side = self._side(space, x, y)
+        return side is not None and _reduced(*side, depth) >= least
+
+    def prediction(self, space: Known, x: int) -> int:
+        """By numbers alone."""
+        checks.integer("x", x, 0, self.elements - 1)
+        zero, one = (self._side(space, x, y) for y in (0, 1))
+        return int(zero is None or (one is not None and _reduced(*one, 0) > _reduced(*zero, 0)))
 
     def restricted(self, space: Known, labels: Mapping[int, int]) -> Known | None:
         """All at once."""
@@ -57,12 +68,8 @@ class Subsets(Versions):
         return self.reduced(space, 0)
 
     def reduced(self, space: Known, depth: int) -> int:
-        """Of f - K elements that are left, those answers that leave half of them inside, or as near to it as can be,
-        keep most."""
-        left, free = self._left(space)
-        after = max(0, free - depth)
-        inside = min(max(after // 2, left - (free - after)), left, after)
-        return min(inside, after - inside)
+        """`dimension` of f - K elements, the worst answers."""
+        return _reduced(*self._left(space), depth)
 
     def function(self, space: Known) -> tuple[int, ...] | None:
         """The elements inside; the least one is repeated, if they are fewer. None if most of the unknown are inside."""
@@ -77,3 +84,19 @@ class Subsets(Versions):
     def _left(self, space: Known) -> tuple[int, int]:
         """How many elements of the set are to be found, and among how many."""
         return self.ones - len(space[0]), self.elements - len(space[0]) - len(space[1])
+
+    def _side(self, space: Known, x: int, y: int) -> tuple[int, int] | None:
+        """`_left` after a label; None if no set has it."""
+        left, free = self._left(space)
+        if x in space[0] or x in space[1]:
+            return (left, free) if (x in space[0]) == bool(y) else None
+        left, free = left - y, free - 1
+        return (left, free) if 0 <= left <= free else None
+
+
+def _reduced(left: int, free: int, depth: int) -> int:
+    """Of f - K elements that are left, those answers that leave half of them inside, or as near to it as can be, keep
+    most."""
+    after = max(0, free - depth)
+    inside = min(max(after // 2, left - (free - after)), left, after)
+    return min(inside, after - inside)

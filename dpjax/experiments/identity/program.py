@@ -18,9 +18,11 @@ import numpy as np
 from jax.tree_util import PyTreeDef
 
 from dpjax.core.checks import InputError
+from dpjax.core.host_calls import called_by
 from dpjax.core.jax_extensions import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 from dpjax.core.lowered import lowered
 from dpjax.core.products import EXACT
+from dpjax.experiments.identity import describe
 
 _INSIDE = {
     "jit": ("jaxpr",),
@@ -133,6 +135,13 @@ class _Walker:
 
     def _operation(self, equation: Any) -> str:
         kind, parameters = equation.primitive.name, dict(equation.params)
+        if (called := called_by(equation)) is not None:
+            if called.function.cache_token is None:
+                advice = "define it in a file"
+                raise InputError(
+                    "learner", "host functions whose code can be read", describe.label(called.function), advice
+                )
+            return f"{kind}[{describe.digest(called)}]"
         if "callback" in kind and self.token is None:
             expected = "a program without host callbacks"
             advice = "compute it in JAX, or give the learner a cache_token, a string that changes with the function"
