@@ -79,9 +79,8 @@ class Irreducibility(Lists):
     def __post_init__(self):
         require_class(self.concepts)
         if not self._numbered:
-            if implements(self.concepts, ConceptClass.versions) and not implements(
-                self.concepts, ConceptClass.of_labels
-            ):
+            labeled = implements(self.concepts, ConceptClass.of_labels)
+            if not labeled and implements(self.concepts, ConceptClass.versions):
                 advice = "write it, or ConceptClass.of_labels for at most 4096 elements"
                 raise missing("versions", self.versions, Versions.function, advice)
             require_nameable(self.concepts)
@@ -106,7 +105,7 @@ class Irreducibility(Lists):
     @property
     def dimension(self) -> int:
         """The Littlestone dimension of the class."""
-        return self.versions.dimension(self.versions.whole)
+        return self._reduced(0)
 
     @property
     def eta(self) -> float:
@@ -122,11 +121,7 @@ class Irreducibility(Lists):
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
         sizes = self.sizes(accuracy)
-        try:
-            self.versions.reduced(self.versions.whole, sizes.depths[-1])
-        except RecursionError:
-            expected, advice = "version spaces that are asked without deep recursion", "override dimension and reduced"
-            raise InputError("concepts", expected, type(self.versions).__name__, advice) from None
+        self._reduced(sizes.depths[-1])
         ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
         cuts = np.array(sizes.cuts, np.float32)
         return IrreducibilityPlan(ends, cuts, down(sizes.keep), ends[-1], sizes.depths, self._lengths(sizes))
@@ -177,6 +172,13 @@ class Irreducibility(Lists):
     def _numbered(self) -> bool:
         """Whether functions are named as hypotheses of the class, or else by their labels."""
         return not implements(self.concepts, ConceptClass.of_labels) and implements(self.versions, Versions.function)
+
+    def _reduced(self, depth: int) -> int:
+        try:
+            return self.versions.reduced(self.versions.whole, depth)
+        except RecursionError:
+            expected, advice = "version spaces that are asked without deep recursion", "override dimension and reduced"
+            raise InputError("concepts", expected, type(self.versions).__name__, advice) from None
 
     @property
     def _depth(self) -> int | None:

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -77,6 +78,35 @@ def test_trees_of_random_classes(vc1, classes):
     trees = (dp.Tree.of_class(vc1(generator, 8 if classes > 100 else 7)) for _ in range(classes))
     found = sum(mismatches(versions_of(tree), tree.matrix(), generator, 2) for tree in trees)
     assert found[0] == 0 and found[1] > 20 * classes
+
+
+@dataclass(frozen=True)
+class Histories(Versions):
+    """All functions; a space is the labels so far, a pair of earlier ones and a number."""
+
+    elements: int
+    whole = ()
+
+    def after(self, space, x, y):
+        known = self.known(space)
+        return (space if known[x] == y else None) if x in known else (space, 2 * x + y)
+
+    def queries(self, space):
+        return [x for x in range(self.elements) if x not in self.known(space)]
+
+    def known(self, space):
+        labels = {}
+        while space:
+            space, last = space
+            labels[last // 2] = last % 2
+        return labels
+
+
+def test_spaces_that_are_pairs_with_numbers():
+    """What a space and a depth are reduced to is not taken for the dimension of a pair."""
+    versions = Histories(3)
+    assert [versions.dimension(versions.after((), x, 1)) for x in range(3)] == [2] * 3
+    assert [versions.reduced((), depth) for depth in (3, 2, 1, 0)] == [0, 1, 2, 3]
 
 
 def test_products():

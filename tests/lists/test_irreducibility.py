@@ -4,12 +4,14 @@ import dataclasses
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dpjax as dp
 from dpjax.concepts import Finite
 from dpjax.concepts.versions import Versions
+from dpjax.core.checks import InputError
 from dpjax.dimensions import families
 from dpjax.lists import Cells, Irreducibility
 from dpjax.papers.simulated_counts import errors_of_labels
@@ -130,6 +132,54 @@ def test_lists_of_an_empty_batch_and_of_one_that_no_concept_fits():
     clash = nothing.copy()
     clash[0, 0, :, :] = 5
     assert not names(clash)[1].any()
+
+
+def one_list(lists, elements, labels):
+    """The list of a batch with a row for each element in its first half, and the same in its second."""
+    plan = lists.plan(dp.Accuracy(0.5, 0.1))
+    counts = np.zeros((2, len(elements), 2), np.int32)
+    counts[:, np.arange(len(elements)), labels] = 1
+    words = lists.concepts.domain.encode(elements)
+    names, filled = jax.jit(lambda *cells: lists.names(jax.random.key(0), Cells(*cells), plan))(words, counts)
+    return [lists.hypothesis(name, jnp.int32(0)) for name in names[filled]]
+
+
+@pytest.mark.parametrize("elements", [5, 5000])
+def test_many_different_elements(elements):
+    """Without a 1 the zero function, which is no concept; with two no concept labels them, and there is no list."""
+    lists = Irreducibility(dp.Points(dp.Domain(2**64)))
+    some = np.arange(elements, dtype=np.uint64) * np.uint64(2**40)
+    (nothing,) = one_list(lists, some, np.zeros(elements, int))
+    assert nothing.zero.tolist() == [True]
+    assert not one_list(lists, some, (np.arange(elements) < 2).astype(int))
+
+
+def test_matrices_with_many_elements():
+    lists = Irreducibility(Finite.of(np.eye(1000)))
+    elements = np.arange(20, dtype=np.uint64)
+    assert one_list(lists, elements, (elements == 7).astype(int))
+    assert not one_list(lists, elements, (elements < 2).astype(int))
+
+
+@dataclass(frozen=True)
+class Nameless(dp.Points):
+    def versions(self):
+        return Cuts(self.domain.size)
+
+
+def test_functions_need_names():
+    with pytest.raises(InputError, match="expected one with function, got Cuts"):
+        Irreducibility(Nameless(dp.Domain(8)))
+    for concepts, words in (
+        (Finite.of([[0] * 4097]), "at most 4096 elements, got 4097"),
+        (dp.Conjunctions(5), "a finite class"),
+        (dp.Multiclass.of([[0, 1], [2, 0]]), "a finite class of binary functions"),
+        ([[0, 1]], "a concept class"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Irreducibility(concepts)
+    with pytest.raises(InputError, match="override dimension and reduced"):
+        Irreducibility(OutsideLine.of(np.tri(2000, 2000, dtype=bool))).plan(GOAL)
 
 
 def irreducible_of_bit(bit):

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.concepts import Domain, Points, distributions
+from dpjax.concepts import Bitwise, Domain, Points, distributions
 from dpjax.core.checks import InputError
+from dpjax.core.host_calls import HostFunction, host_call
 from dpjax.core.products import exact_dot, exact_einsum
 from dpjax.experiments.identity.program import calls_host, digest, sums_in_parts
 from dpjax.experiments.run.tiles import program_digest
@@ -16,7 +17,8 @@ from dpjax.experiments.run.trial import Trial, point
 from dpjax.experiments.sweep.setting import Setting
 from dpjax.experiments.sweep.task import Task
 from dpjax.laws import Categorical
-from dpjax.learners import KLN
+from dpjax.learners import KLN, BitReduction, SparseAggregate
+from dpjax.lists import Irreducibility
 
 X = jnp.arange(6.0)
 TABLE = np.arange(5000, dtype=np.float32)
@@ -111,6 +113,45 @@ def test_a_host_callback_needs_a_token():
     with pytest.raises(InputError, match="cache_token"):
         digest(program)
     assert digest(program, "one") != digest(program, "two")
+
+
+@dataclass(frozen=True)
+class Times(HostFunction):
+    number: int
+    cache_token: str | None = "times, 1"
+
+    def __call__(self, x):
+        return (x * self.number,)
+
+
+def test_a_host_function_has_a_name_by_its_fields_its_code_and_its_shapes():
+    def program(function, shape=(2, 3)):
+        return lambda x: host_call(function, (jax.ShapeDtypeStruct(shape, x.dtype),), x.reshape(shape))[0]
+
+    assert of(program(Times(2))) == of(program(Times(2)))
+    others = Times(3), Times(2, "times, 2")
+    assert len({of(program(one)) for one in (Times(2), *others)} | {of(program(Times(2), (3, 2)))}) == 4
+    with pytest.raises(InputError, match="host functions whose code can be read"):
+        of(program(Times(2, None)))
+
+
+def test_a_learner_of_learners_with_host_functions_has_a_name():
+    concepts = Bitwise(Points(Domain(8)), 2)
+    task = Task(concepts, distributions.uniform(concepts.domain))
+    found = set()
+    for kind in (irreducible, other_irreducible):
+        setting = Setting(BitReduction(concepts, kind), task, 1, 16, 1.0, 1e-6, 0.5, 0.5)
+        where = point(b"a program", 16, setting.plan(), 0.5, task)
+        found.add(program_digest(Trial(setting.learner, 1, 16), task, where))
+    assert len(found) == 2
+
+
+def irreducible(bit):
+    return SparseAggregate(Irreducibility(bit))
+
+
+def other_irreducible(bit):
+    return SparseAggregate(Irreducibility(bit, depth=100_000))
 
 
 @dataclass(frozen=True)
