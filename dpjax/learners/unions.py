@@ -66,8 +66,8 @@ class UnionLearner(CoveringPlane):
     **The default family has a sample size for every distribution.** It is `SlabWedges`, with edges on all lines of the
     lattice, and beside them `Pieces`, triangles and rectangles of few directions, with half of the measure each. A
     selection takes some tenths of a second at 2000 rows, more for more rows, larger budgets and finer grids, and the
-    program from ten seconds to some minutes to compile. Plans have a floor of the score, which bounds the expected time for every
-    sample.
+    program from ten seconds to some minutes to compile. Plans have a floor of the score, which bounds the expected time
+    for every sample.
 
     ``family=Pieces(d)`` is for thousands of trials, and for more than 2**20 rows: a selection takes some hundredths of
     a second. Its lines are finitely many, so an edge of a target is off by up to one strip and one direction: where all
