@@ -154,9 +154,10 @@ one, a star, a ring and two counties, and errors of DP-SGD: on uniform rows both
 and take far longer.
 
 Written by `scripts/union_shapes.py`: errors on {2} other rows of the same law, means over runs with the same rows and
-keys for each family, seed {1}; delta = 1e-6, replace-one, d = {3} (`dpjax learn` with `--bits 10`), measured plans of `Unions({3})`. Rows are uniform on
-the square. Differences are paired, with 95 percent intervals by Student's law: with two runs they say little. CPU
-seconds are medians for each family in this order, without the time to compile; wedges alone were not run at n = 6000.
+keys for each family, seed {1}; delta = 1e-6, replace-one, d = {3} (`dpjax learn` with `--bits 10`), measured plans of
+`Unions({3})`. Rows are uniform on the square. Differences are paired, with 95 percent intervals by Student's law:
+with two runs they say little. CPU seconds are medians for each family in this order, without the time to compile;
+wedges alone were not run at n = 6000.
 
 {0}
 
