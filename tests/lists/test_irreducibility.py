@@ -126,7 +126,7 @@ def test_the_theorems_function_is_on_the_list_of_every_good_sample(few):
 
 def test_reducible_leaves_are_left_out():
     """Of thresholds with label 1 at element x there are x + 1: a query reduces them unless they are 1, 3 or 7."""
-    _, _, names = runner(Finite.of(CLASSES["thresholds"]), (0,))
+    _, _, names = runner(Finite.of(CLASSES["thresholds"]), (0,) * 4)
     counts = np.zeros((12, 2, 12, 2), np.int32)
     counts[np.arange(12), :, np.arange(12), 1] = 100
     assert np.flatnonzero(names(counts)[1].sum(axis=1)).tolist() == [0, 2, 6]
