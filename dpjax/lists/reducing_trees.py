@@ -11,7 +11,7 @@ from dpjax.concepts.versions.base import Space
 Counted = tuple[int, int, int]
 """An element, and its rows with label 0 and 1."""
 
-_FEW, _PROBED = 4, 1 << 10
+_FEW = 4
 
 
 def largest_leaves(
@@ -19,7 +19,7 @@ def largest_leaves(
 ) -> Iterator[Space]:
     """The leaves of the largest dimension below all labelings of the elements with at most so many errors, where a tree
     of ``depth`` queries below each labeling reduces it as far as possible."""
-    few = _FEW if len(counts) <= _PROBED else 0
+    few = 0 if versions.deep is None else _FEW  # to ask how far a matrix is reduced takes longer than to list it
     spaces = list(islice(_labelings(versions, counts, most_errors, depth, 0), few))
     if len(spaces) < few:  # all of them: often one, if functions differ much
         reduced = [versions.reduced(space, depth) for space in spaces]

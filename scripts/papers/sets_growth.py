@@ -20,7 +20,6 @@ EACH = {
     (MinimalSets, "alpha / (d + 1)"): lambda d, alpha: alpha / (d + 1),
     (MinimalSets, "1.01 alpha"): lambda d, alpha: 1.01 * alpha,
     (Irreducibility, "alpha / (5 (d + 1))"): lambda d, alpha: alpha / (5 * (d + 1)),
-    (Irreducibility, "1.01 alpha"): lambda d, alpha: 1.01 * alpha,
 }
 """Mass of each element of the target. With the first of each kind the errors of the target's subsets are next to the
 cuts between the levels; with 1.01 alpha each element must be found."""
