@@ -49,6 +49,7 @@ FLOOR = (
     "members",
     "compilers",
     "host",
+    "host_calls",
     "html",
     "screen",
     "commands",
