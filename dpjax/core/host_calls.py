@@ -16,8 +16,9 @@ from jax import Array
 from dpjax.core.members import Base
 
 _PIECE = 1 << 16
-"""Bytes of an argument of a callback. Larger ones are copied by another thread of the pool that the callback occupies,
-and if it has no other the callback waits for ever (https://github.com/jax-ml/jax/issues/24255)."""
+"""Bytes of an argument of a callback, at most. A callback with whole arguments was seen to wait for ever on one core,
+for a thread of the pool that it occupied itself (https://github.com/jax-ml/jax/issues/24255 is alike); small arrays
+should not need another thread."""
 
 
 class HostFunction(Base):
@@ -78,7 +79,7 @@ def source_of(*kinds: type) -> str | None:
     these are in no package's folder; None if it cannot be read."""
     try:
         texts = {text for kind in kinds for text in _texts(kind)}
-    except (OSError, TypeError):
+    except (OSError, TypeError, UnicodeDecodeError):
         return None
     return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
 

@@ -183,7 +183,7 @@ class Irreducibility(Lists):
     @property
     def _depth(self) -> int | None:
         """r, if it is not the theorem's."""
-        return self.versions.deep if self.depth is None else self.depth
+        return self.versions.tree_depth if self.depth is None else self.depth
 
     @property
     def _concept_words(self) -> int:
@@ -221,25 +221,26 @@ class _Listing(HostFunction):
         for depth, cut, length in levels:
             leaves = list(islice(largest_leaves(versions, first, cut * rows[0], depth), length))
             for leaf in leaves:
-                if self._agrees(leaf, second, keep * rows[1]) and (name := self.lists.name(leaf)) is not None:
+                if _agrees(versions, leaf, second, keep * rows[1]) and (name := self.lists.name(leaf)) is not None:
                     names[tuple(name)] = None
-            if len(leaves) < length and versions.dimension(leaves[0]) == 0:
+            if leaves and len(leaves) < length and versions.dimension(leaves[0]) == 0:
                 break  # each concept that errs so little is a leaf, and so it is at later levels
         filled = np.arange(sum(self.lengths)) < len(names)
         listed = np.zeros((len(filled), self.lists.words), np.uint32)
         listed[: len(names)] = np.array([*names], np.uint32).reshape(-1, self.lists.words)
         return listed, filled
 
-    def _agrees(self, leaf: Space, second: list[Counted], most: Any) -> bool:
-        """Whether the leaf is irreducible, and its optimal prediction errs on few rows."""
-        versions, errors = self.lists.versions, 0
-        if versions.reducible(leaf, 1):
+
+def _agrees(versions: Versions, leaf: Space, counts: list[Counted], most: Any) -> bool:
+    """Whether the leaf is irreducible, and its optimal prediction errs on few rows."""
+    if versions.reducible(leaf, 1):
+        return False
+    errors = 0
+    for x, zeros, ones in counts:
+        errors += zeros if versions.prediction(leaf, x) else ones
+        if np.float32(errors) > most:
             return False
-        for x, zeros, ones in second:
-            errors += zeros if versions.prediction(leaf, x) else ones
-            if np.float32(errors) > most:
-                return False
-        return True
+    return True
 
 
 def _realizable(versions: Versions, counts: list[Counted]) -> bool:

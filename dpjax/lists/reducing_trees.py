@@ -11,7 +11,7 @@ from dpjax.concepts.versions.base import Space
 Counted = tuple[int, int, int]
 """An element, and its rows with label 0 and 1."""
 
-_FEW = 4
+_FEW = 4  # labelings
 
 
 def largest_leaves(
@@ -19,16 +19,17 @@ def largest_leaves(
 ) -> Iterator[Space]:
     """The leaves of the largest dimension below all labelings of the elements with at most so many errors, where a tree
     of ``depth`` queries below each labeling reduces it as far as possible."""
-    few = 0 if versions.deep is None else _FEW  # to ask how far a matrix is reduced takes longer than to list it
+    few = 0 if versions.tree_depth is None else _FEW  # to ask how far a matrix is reduced takes longer than to list it
     spaces = list(islice(_labelings(versions, counts, most_errors, depth, 0), few))
     if len(spaces) < few:  # all of them: often one, if functions differ much
         reduced = [versions.reduced(space, depth) for space in spaces]
-        yield from _leaves(versions, [s for s, one in zip(spaces, reduced, strict=True) if one == max(reduced)], depth)
+        largest = (space for space, least in zip(spaces, reduced, strict=True) if least == max(reduced))
+        yield from _leaves(versions, largest, depth)
         return
     for least in range(versions.reduced(versions.whole, depth), -1, -1):
-        largest = _labelings(versions, counts, most_errors, depth, least)
-        if (first := next(largest, None)) is not None:
-            yield from _leaves(versions, chain([first], largest), depth)
+        labelings = _labelings(versions, counts, most_errors, depth, least)
+        if (first := next(labelings, None)) is not None:
+            yield from _leaves(versions, chain([first], labelings), depth)
             return
 
 
@@ -46,9 +47,9 @@ def _labelings(
 
     A query does not raise what a space is reduced to, so a label that would fall below is not looked at again.
     """
-    open_ones = [(versions.whole, counts, 0)]
-    while open_ones:
-        narrowed = _narrowed(versions, *open_ones.pop(), most_errors, depth, least)
+    nodes = [(versions.whole, counts, 0)]
+    while nodes:
+        narrowed = _narrowed(versions, *nodes.pop(), most_errors, depth, least)
         if narrowed is None:
             continue
         space, rest, errors = narrowed
@@ -58,7 +59,7 @@ def _labelings(
         x, *wrong = max(rest, key=lambda item: _disagreement(versions, space, item) if least else item[1] + item[2])
         rest = [item for item in rest if item[0] != x]
         for y in (0, 1):
-            open_ones.append((versions.after(space, x, y), rest, errors + wrong[1 - y]))
+            nodes.append((versions.after(space, x, y), rest, errors + wrong[1 - y]))
 
 
 def _narrowed(

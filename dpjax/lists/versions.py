@@ -23,7 +23,7 @@ def versions_of(concepts: ConceptClass) -> Versions:
     return _of(concepts)
 
 
-@lru_cache(8)  # they remember answers
+@lru_cache(32)  # they remember answers
 def _of(concepts: ConceptClass) -> Versions:
     return concepts.versions() if implements(concepts, ConceptClass.versions) else MatrixVersions(concepts)
 
@@ -41,7 +41,7 @@ class MatrixVersions(Versions):
         return len(self._ones)
 
     @property
-    def deep(self) -> int:
+    def tree_depth(self) -> int:
         """All elements."""
         return self.elements
 

@@ -48,8 +48,8 @@ def _sorted_few(names: Array, owner: Array, valid: Array) -> Tally:
     place = jnp.where(valid, jnp.cumsum(valid, dtype=jnp.int32) - 1, _FEW)
     few_names = jnp.zeros((_FEW, names.shape[1]), jnp.uint32).at[place].set(names, mode="drop")
     few_owners = jnp.zeros(_FEW, jnp.int32).at[place].set(owner, mode="drop")
-    found = _sorted(few_names, few_owners, jnp.arange(_FEW, dtype=jnp.int32) < jnp.sum(valid))
-    return Tally(*(jnp.pad(each, ((0, len(owner) - _FEW), (0, 0))[: each.ndim]) for each in found))
+    tallied = _sorted(few_names, few_owners, jnp.arange(_FEW, dtype=jnp.int32) < jnp.sum(valid))
+    return Tally(*(jnp.pad(each, ((0, len(owner) - _FEW), (0, 0))[: each.ndim]) for each in tallied))
 
 
 def _sorted(names: Array, owner: Array, valid: Array) -> Tally:

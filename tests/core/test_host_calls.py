@@ -56,6 +56,6 @@ def test_arguments_of_any_size(rows):
 
 
 def test_large_arguments_on_one_core(root):
-    """A callback that waited for another thread of the pool would wait for ever."""
+    """It ends, with the same results, where no other thread can help the one that runs the callback."""
     found = subprocess.run([sys.executable, "-c", ON_ONE_CORE], cwd=root, timeout=120, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr

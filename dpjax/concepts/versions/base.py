@@ -6,13 +6,14 @@ from functools import cached_property
 from typing import Any
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.core.host_calls import source_of
 from dpjax.core.members import Base, member, missing, required
 
 Space = Any
 """A version space, hashable: the concepts that agree with some labels, of which there is at least one."""
 
-_MOST_KNOWN = 1 << 20
+_MOST_KNOWN = 1 << 20  # answers
 
 
 class Versions(Base):
@@ -83,8 +84,8 @@ class Versions(Base):
         return side is not None and (least <= 0 or self.reduced(side, depth) >= least)
 
     @member
-    def deep(self) -> int | None:
-        """If only trees of so many queries, or more, or of none, are found quickly: that number."""
+    def tree_depth(self) -> int | None:
+        """The depth of trees that query everything, if trees of fewer queries take too long; None if they do not."""
         return None
 
     def longest_list(self, queries: int) -> int | None:
@@ -106,20 +107,21 @@ class Versions(Base):
             sides = (self.after(space, x, y) for y in (0, 1))
             if all(side is None or self.reduced(side, depth - 1) <= least for side in sides):
                 return x
-        raise AssertionError("no tree reduces the space so far")
+        expected, advice = f"a query that leaves dimensions of at most {least}", "let reduced and queries agree"
+        raise InputError("versions", expected, "none", advice)
 
     def leaves(self, space: Space, depth: int) -> Iterator[Space]:
         """The spaces at the leaves of a tree of at most ``depth`` queries whose largest dimension is `reduced`; a space
         that is reduced so far is not queried further."""
-        least, open_ones = self.reduced(space, depth), [(space, depth)]
-        while open_ones:
-            here, left = open_ones.pop()
+        least, nodes = self.reduced(space, depth), [(space, depth)]
+        while nodes:
+            here, left = nodes.pop()
             if self.dimension(here) <= least:
                 yield here
                 continue
             x = self.query(here, left, least)
             sides = (self.after(here, x, y) for y in (1, 0))
-            open_ones += [(side, left - 1) for side in sides if side is not None]
+            nodes += [(side, left - 1) for side in sides if side is not None]
 
     @member
     def cache_token(self) -> str | None:
