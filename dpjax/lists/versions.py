@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 
 from dpjax.concepts.base import ConceptClass, require_class
 from dpjax.concepts.versions import Versions
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import implements
 from dpjax.dimensions.clock import Clock
@@ -25,7 +26,14 @@ def versions_of(concepts: ConceptClass) -> Versions:
 
 @lru_cache(32)  # they remember answers
 def _of(concepts: ConceptClass) -> Versions:
-    return concepts.versions() if implements(concepts, ConceptClass.versions) else MatrixVersions(concepts)
+    if not implements(concepts, ConceptClass.versions):
+        return MatrixVersions(concepts)
+    if not callable(concepts.versions):
+        advice = "write it as a method without arguments, not as a property"
+        raise InputError(f"{type(concepts).__name__}.versions", "a method", type(concepts.versions).__name__, advice)
+    made = concepts.versions()
+    checks.instance(f"{type(concepts).__name__}.versions()", made, Versions, "return an instance of a subclass of it")
+    return made
 
 
 @dataclass(frozen=True)

@@ -227,6 +227,17 @@ def cheapest(parts, root, floor, most):
     return min(numbers, default=None)
 
 
+class Property(dp.Points):
+    @property
+    def versions(self):
+        return Plain()
+
+
+class NoVersions(dp.Points):
+    def versions(self):
+        return [0, 1]
+
+
 def test_classes_of_more_labels_and_without_structure():
     for concepts in (
         dp.Multiclass.of([[0, 1], [2, 0]]),
@@ -243,6 +254,10 @@ def test_classes_of_more_labels_and_without_structure():
         versions_of(dp.Finite.of([[0, 1], [0, 1]])).dimension(1)
     with pytest.raises(InputError, match="concept class"):
         versions_of([[0, 1]])
+    with pytest.raises(InputError, match=r"Property\.versions: expected a method"):
+        versions_of(Property(dp.Domain(4)))
+    with pytest.raises(InputError, match=r"NoVersions\.versions\(\): expected Versions, got list"):
+        versions_of(NoVersions(dp.Domain(4)))
 
 
 def test_the_height_of_a_tree_is_bounded_by_its_dimension():

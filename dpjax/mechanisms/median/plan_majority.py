@@ -101,6 +101,7 @@ def _with_threshold(design: MajorityDesign, records: int) -> MajorityDesign | No
     return None
 
 
+@lru_cache(maxsize=1024)
 def _failure(design: MajorityDesign, records: int) -> float:
     """The least failure that the proof gives, by bisection."""
     low, high = 0.0, 1.0
