@@ -48,6 +48,8 @@ scripts/gpu.py` from what it measured, which is in `benchmarks/measured`.
 - **`UnionLearner` as it is by default** is not in the tables, but with `Pieces` alone. By `SlabWedges` alone it has
   {wedges} trials a second at 200 rows, d = 63, where a core of the small machine computes {wedges_core}; other
   outcomes: {wedges_other}. A block of 4096 trials takes {wedges_memory} GiB.
+- **`Irreducibility`** is in the tables as it was then, with tables on the device. Since then its lists are made on the
+  host, which no table shows and no GPU has run.
 
 "Share" below is the part of the time that the random words, exponentials, logarithms and sorts of a trial would take
 at the ceilings, with the bytes of arguments and results. Additions, comparisons and gathers are not counted, and a
