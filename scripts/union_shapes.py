@@ -25,7 +25,7 @@ from dpjax.mechanisms.cover import Pieces, SlabWedges
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
 
 D, ACCURACY, TEST = 1023, Accuracy(0.1, 0.1), 20_000
-WEIGHTS = {(2000, 1.0): 8, (2000, 4.0): 4, (6000, 1.0): 2, (6000, 4.0): 1}
+WEIGHTS = {(2000, 1.0): 48, (2000, 4.0): 16, (6000, 1.0): 8, (6000, 4.0): 4}
 """n and epsilon, and how many times as many trials as the option says."""
 LONG = {("wedges", 6000, 1.0), ("wedges", 6000, 4.0)}
 """Not run: a run takes up to half a minute."""
@@ -155,9 +155,11 @@ and take far longer.
 
 Written by `scripts/union_shapes.py`: errors on {2} other rows of the same law, means over runs with the same rows and
 keys for each family, seed {1}; delta = 1e-6, replace-one, d = {3} (`dpjax learn` with `--bits 10`), measured plans of
-`Unions({3})`. Rows are uniform on the square. Differences are paired, with 95 percent intervals by Student's law:
-with two runs they say little. CPU seconds are medians for each family in this order, without the time to compile;
-wedges alone were not run at n = 6000.
+`Unions({3})`. Rows are uniform on the square. The L is two bars of .7 by .3 with a common end, and then the same turned
+by half a radian about the middle of the square; the star has five points, at .48 from the middle, and the corners
+between them are at .2; the ring is between circles of radius .21 and .43. Differences are paired, with 95 percent
+intervals by Student's law. CPU seconds are medians for each family in this order, without the time to compile; wedges
+alone were not run at n = 6000.
 
 {0}
 

@@ -142,8 +142,9 @@ class CoveringPlane(Covering):
     def require_complete(self) -> None:
         """NoTheoremError for a family without the pieces of every target: rows may all lie where its lines miss."""
         if not self.functions.complete:
-            expected = f"a complete one, which divides the grid in every way in which {self.targets} do"
-            raise NoTheoremError("family", expected, repr(self.functions), "search for n: no bound is for all rows")
+            expected = f"a complete one, with a member for each way in which {self.targets} divide the rows"
+            advice = "measure its error, or search for n: on rows that are all beside an edge it may err at any n"
+            raise NoTheoremError("family", expected, repr(self.functions), advice)
 
     def most_rows(self, plan: CoverPlan) -> int:
         """Those of the family."""
