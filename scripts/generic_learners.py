@@ -4,6 +4,7 @@ Run: python scripts/generic_learners.py [--trials TRIALS] [--seed SEED] [--out F
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,8 +13,9 @@ from matplotlib.figure import Figure
 from pages import about, figure_path, options, table, write_page
 from papers.every_class import WIDTH, dimension_row, label_rows, leg_rows, version_space_rows
 from papers.sets_growth import EACH, Growth, growth
+from papers.unstated import Unstated
 
-from dpjax.concepts import Bitwise, Domain, Finite, PointSets, distributions
+from dpjax.concepts import Bitwise, Domain, Finite, PointSets, Thresholds, distributions
 from dpjax.concepts.distributions import from_weights
 from dpjax.core.checks import InputError
 from dpjax.core.intervals import clopper_pearson
@@ -35,8 +37,8 @@ CONCEPTS, ELEMENTS = 16, 15
 BATCHES, PARTS = (50, 40, 30), (1, 16, 64, 256)
 LARGEST = 3000
 OF_LABELS = ((2, 1), (4, 1), (16, 1), (2, 2), (4, 2))
-SIZES, TIMES = {MinimalSets: (1, 2, 3, 4, 5, 6), Irreducibility: (1, 2, 3)}, {MinimalSets: 10, Irreducibility: 1}
-"""d, and how many times the trials, of the lists whose growth is measured; those made on the host are slower."""
+SIZES = {MinimalSets: (1, 2, 3, 4, 5, 6), Irreducibility: (1, 2, 3)}
+"""d of the lists whose growth is measured; those made on the host are slower."""
 HEIGHTS = (1, 2, 4, 8, 16, 32, 64)
 DIMENSION_HEADS = ("d", "n for every class", "n of a tree, exponential median", "majority")
 LEG_HEADS = ("tree", "d", "n", "trials", "failures", "interval")
@@ -95,9 +97,10 @@ FAR = """
 
 `MinimalSets` learns the indicators of d elements: its rows depend on d alone, and the domain has 2^64 elements, 64 of
 which have mass. `Irreducibility` asks the class what its version spaces are reduced to: sets by their structure, the
-same domain; matrices by a search. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone
-dimension 1 to 11, and random functions; a batch is one row. KLN, where it is listed, is the exponential mechanism over
-the class.
+same domain; matrices by a search. "Without a bound" are the same sets by an oracle that does not say how long a list
+may be: that is the theorem for every class of this dimension, infinite ones included, and lists are as long as they
+turn out. `VersionSpace` learns a class that is given as a matrix: thresholds, of Littlestone dimension 1 to 11, and
+random functions; a batch is one row. KLN, where it is listed, is the exponential mechanism over the class.
 
 """
 EVERY = """
@@ -141,9 +144,10 @@ GROWTH = """
 
 How few rows in a batch are enough for d elements of 2^64, with the theorem's number of batches: success is below
 {good:g} at the lower end of the bracket and at least so at the upper one, with probability 0.95. Each element of the
-target has the mass in the table. With the smaller masses the subsets of the target err next to the cuts between levels,
-which is the worst case of those that were tried for `MinimalSets`. The last columns are the measured probability of the
-most frequent function on a list at the upper end, with the exact 99 % interval; the theorem's rows make it .9.
+target has the mass in the table. With the smaller mass the subsets of the target err next to the cuts between levels,
+which is the worst case of those that were tried for `MinimalSets`; at the cuts of `Irreducibility` the zero function is
+good enough. The last columns are the measured probability of the most frequent function on a list at the upper end,
+with the exact 99 % interval; the theorem's rows make it .9.
 
 """
 EXPONENTS = """
@@ -228,6 +232,11 @@ def far() -> Iterator[tuple[str, Lists, Task]]:
         yield name, VersionSpace(task.concepts), task
         if len(matrix) < LARGEST:
             yield name, Irreducibility(task.concepts), task
+    line = Thresholds(Domain(2**10))
+    yield "thresholds on 2^10 points", Irreducibility(line), Task(line, distributions.zipf(line.domain, 64, 1.0))
+    for d in (1, 2, 3):
+        task = replace(sets(d), concepts=Unstated(sets(d).concepts.domain, d))
+        yield f"{d} of 2^64 elements, without a bound", Irreducibility(task.concepts, longest=2**100), task
 
 
 def far_row(name: str, lists: Lists, task: Task, trials: int, seed: int) -> list[Any]:
@@ -341,11 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parts = (f"rows / {part}" for part in PARTS)
     page += table(("class", "batches", *parts), list(fewer(given.trials, given.seed)))
     many = 10 * given.trials
-    grown = [
-        growth(one, d, BUDGET, ACCURACY, TIMES[one[0]] * given.trials, given.seed)
-        for one in EACH
-        for d in SIZES[one[0]]
-    ]
+    grown = [growth(one, d, BUDGET, ACCURACY, many, given.seed) for one in EACH for d in SIZES[one[0]]]
     page += GROWTH.format(good=1 - beta) + table(GROWTH_HEADS, map(growth_row, grown))
     page += EXPONENTS + table(("lists", "mass of each", "theorem's numbers", "measured", "range"), exponents(grown))
     page += STABLE.format(half=many // 2) + table(

@@ -11,6 +11,7 @@ from dpjax.core.draws import drawn as drawn
 from .base import Law as Law
 from .base import Support as Support
 from .base import listed as listed
+from .below import Below as Below
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from .gaussian import Gaussian as Gaussian

@@ -14,6 +14,7 @@ from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.host_calls import host_call
 from dpjax.core.plans import (
     STATIC,
     Count,
@@ -27,10 +28,12 @@ from dpjax.core.plans import (
     whole,
 )
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.laws import Below
 from dpjax.learners.base import Learner
 from dpjax.learners.samples import single_column
 from dpjax.lists.base import Cells, ListPlan, Lists, require_lists
-from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
+from dpjax.lists.on_host import Listing, Name, NamesOn
+from dpjax.mechanisms.sparse_selection import selection_by_count, sparse_selection, sparse_selection_guarantee
 
 MOST_COUNTS = 1 << 28
 
@@ -91,7 +94,8 @@ class SparseAggregate(Learner):
         least, most = (least_in_bucket(m), bucket(m)) if m <= 2**24 else (m, m)
         size = f"{m} batches"
         cells = self.lists.cells or -(-(n or 1) // least)
-        if (entries := most * max(2 * len(inner.ends) * cells, inner.length * self.lists.words)) > MOST_COUNTS:
+        listed = inner.length * self.lists.words if self.lists.listing(inner) is None else 0
+        if (entries := most * max(2 * len(inner.ends) * cells, listed)) > MOST_COUNTS:
             with suppress(NoTheoremError):  # lists without a theorem say nothing about rows
                 rows = self.lists.rows(accuracy)
                 size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
@@ -147,6 +151,8 @@ class SparseAggregate(Learner):
         cells = Cells(elements, cells.counts)
         if self.lists.cells is None:  # a list must not depend on other batches, nor on their elements
             cells = jax.vmap(_compact)(cells)
+        if listing := self.lists.listing(plan.lists):
+            return self.lists.hypothesis(*_on_host(of_choice, cells, plan, *listing))
         names, filled = jax.vmap(self.lists.names, (0, 0, None))(batch_keys, cells, plan.lists)
         if names.shape[1] != plan.lists.length:
             actual, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
@@ -169,6 +175,20 @@ class SparseAggregate(Learner):
             least = f"at least the theorem's {need}"
             raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
+
+
+def _on_host(key: Array, cells: Cells, plan: Any, listing: Listing, numbers: tuple[Any, ...]) -> tuple[Array, Array]:
+    """The name of `sparse_selection`, or zeros, and its outcome, for lists that stay on the host: first on how many
+    lists it is, then one of those names."""
+    of_lists, of_place = jax.random.split(key)
+    batches = *cells, jnp.asarray(plan.batches, jnp.int32), *numbers
+    (names_on,) = host_call(NamesOn(listing), (jax.ShapeDtypeStruct((plan.most + 1,), np.int32),), *batches)
+    lists = selection_by_count(names_on, plan.epsilon, plan.delta, listing.length).sample(of_lists)
+    most = min(plan.most * listing.length, 2**31 - 1)
+    place = Below(names_on[jnp.maximum(lists, 0)], most).sample(of_place)
+    shape = (jax.ShapeDtypeStruct((listing.words,), np.uint32),)
+    (name,) = host_call(Name(listing), shape, jnp.maximum(lists, 0), place, *batches)
+    return name, jnp.minimum(lists, 0)
 
 
 def _spent(privacy: Privacy) -> Privacy:

@@ -13,6 +13,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.members import Base, implements, member, required
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.lists.on_host import Listing
 
 MOST_NAMED = 1 << 12  # elements
 
@@ -70,6 +71,13 @@ class Lists(Base):
     @abstractmethod
     def plan(self, accuracy: Accuracy) -> ListPlan:
         """Every number that `names` needs, on the host."""
+
+    def listing(self, plan: Any) -> tuple[Listing, tuple[Any, ...]] | None:
+        """For lists that stay on the host, as long as they turn out: what makes one, and the plan's numbers for it.
+
+        None, the default, for arrays by `names`.
+        """
+        return None
 
     @abstractmethod
     def names(self, key: Array, cells: Cells, plan: Any) -> tuple[Array, Array]:

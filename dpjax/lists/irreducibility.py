@@ -1,5 +1,7 @@
 """Lists of optimal predictions of irreducible subclasses: one function is on almost every list."""
 
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -14,15 +16,18 @@ from dpjax.concepts.versions import Versions
 from dpjax.concepts.versions.base import Space
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.host_calls import HostFunction, host_call, source_of
+from dpjax.core.host_calls import host_call, source_of
 from dpjax.core.members import implements, missing
 from dpjax.core.plans import STATIC, Count, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.littlestone import Search
 from dpjax.lists.base import Cells, ListPlan, Lists, require_nameable
+from dpjax.lists.on_host import Listing
 from dpjax.lists.reducing_trees import Counted, largest_leaves
 from dpjax.lists.versions import versions_of
 from dpjax.theory import irreducibility as theory
+
+_MOST_NAMES = 1 << 28
 
 
 @plan_type
@@ -59,7 +64,8 @@ class Irreducibility(Lists):
       depth: r >= 1; the trees of level j have depth (2^j - 1)(r + elements of a batch). By default the theorem's; with
         smaller ones nothing is proved.
       longest: the leaves of each level that are looked at, >= 1. By default the theorem's: `Versions.longest_list`, or
-        of order (queries)^d, which may be too many for the memory; with fewer nothing is proved.
+        of order (queries)^d; more than 2^28 are refused. A larger number than the theorem's is that: then lists have no
+        limit but the theorem's, and a trial takes the memory and the time that its lists turn out to need.
 
     Lists are made on the host, in time that depends on the class: it grows with the number of labelings that err
     little, with that of leaves, and with the elements of a batch; for a matrix and another depth exponentially in it.
@@ -121,6 +127,13 @@ class Irreducibility(Lists):
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
         sizes = self.sizes(accuracy)
+        if self.longest is None and sum(sizes.lengths) > _MOST_NAMES:
+            expected, actual = (
+                f"given for lists of more than 2^28 = {_MOST_NAMES} names",
+                f"{sum(sizes.lengths):.3g} names",
+            )
+            advice = "write Versions.longest_list; or give longest=2**100 for lists as long as they turn out"
+            raise InputError("longest", expected, actual, advice)
         self._reduced(sizes.depths[-1])
         ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
         cuts = np.array(sizes.cuts, np.float32)
@@ -130,6 +143,10 @@ class Irreducibility(Lists):
         """The candidates of all levels. The key is not used."""
         shapes = jax.ShapeDtypeStruct((plan.length, self.words), np.uint32), jax.ShapeDtypeStruct((plan.length,), bool)
         return host_call(_Listing(self, plan.depths, plan.lengths), shapes, *cells, plan.cuts, plan.keep)
+
+    def listing(self, plan: IrreducibilityPlan) -> tuple[Listing, tuple[Any, ...]]:
+        """See `Lists`: on the host."""
+        return _Listing(self, plan.depths, plan.lengths), (plan.cuts, plan.keep)
 
     def name(self, space: Space) -> list[int] | None:
         """Host: the words of the name of a version space's optimal prediction; None if it has none."""
@@ -194,7 +211,7 @@ class Irreducibility(Lists):
 
 
 @dataclass(frozen=True)
-class _Listing(HostFunction):
+class _Listing(Listing):
     """The list of one batch."""
 
     lists: Irreducibility
@@ -207,28 +224,35 @@ class _Listing(HostFunction):
         tokens = source_of(_Listing, Search), self.lists.versions.cache_token
         return None if None in tokens else " ".join(map(str, tokens))
 
-    def __call__(self, *arguments: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The elements and counts of a batch, cuts and keep to the results of `Irreducibility.names`."""
-        elements, counts, cuts, keep = arguments
-        numbers = [sum(int(limb) << 32 * i for i, limb in enumerate(reversed(row))) for row in elements.tolist()]
+    @property
+    def length(self) -> int:
+        """Of all levels."""
+        return sum(self.lengths)
+
+    @property
+    def words(self) -> int:
+        """Of the names of the lists."""
+        return self.lists.words
+
+    def listed(self, elements: np.ndarray, counts: np.ndarray, *numbers: np.ndarray) -> Iterator[tuple[int, ...]]:
+        """numbers: the cuts and keep."""
+        cuts, keep = numbers
+        places = [sum(int(limb) << 32 * i for i, limb in enumerate(reversed(row))) for row in elements.tolist()]
         first, second = (
-            [(x, zeros, ones) for x, (zeros, ones) in zip(numbers, part, strict=True) if zeros or ones]
+            [(x, zeros, ones) for x, (zeros, ones) in zip(places, part, strict=True) if zeros or ones]
             for part in counts.tolist()
         )
         rows = [np.float32(counts[part].sum(dtype=np.int64)) for part in range(2)]
-        names, versions = dict[tuple[int, ...], None](), self.lists.versions
+        versions = self.lists.versions
         levels = list(zip(self.depths, cuts, self.lengths, strict=True)) if _realizable(versions, first) else []
         for depth, cut, length in levels:
-            leaves = list(islice(largest_leaves(versions, first, cut * rows[0], depth), length))
-            for leaf in leaves:
+            count, largest = 0, 0
+            for leaf in islice(largest_leaves(versions, first, cut * rows[0], depth), min(length, sys.maxsize)):
+                count, largest = count + 1, versions.dimension(leaf)
                 if _agrees(versions, leaf, second, keep * rows[1]) and (name := self.lists.name(leaf)) is not None:
-                    names[tuple(name)] = None
-            if leaves and len(leaves) < length and versions.dimension(leaves[0]) == 0:
+                    yield tuple(name)
+            if 0 < count < length and largest == 0:
                 break  # each concept that errs so little is a leaf, and so it is at later levels
-        filled = np.arange(sum(self.lengths)) < len(names)
-        listed = np.zeros((len(filled), self.lists.words), np.uint32)
-        listed[: len(names)] = np.array([*names], np.uint32).reshape(-1, self.lists.words)
-        return listed, filled
 
 
 def _agrees(versions: Versions, leaf: Space, counts: list[Counted], most: Any) -> bool:

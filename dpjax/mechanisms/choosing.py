@@ -4,6 +4,8 @@ The set of candidates may be infinite: only those with a score of 1 or more are 
 candidate is large enough that adding a few new candidates between neighbors costs at most delta.
 """
 
+from math import log
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,7 @@ def choosing(
     *,
     growth: int = 1,
     where: Array | None = None,
+    many: Array | None = None,
     monotonic: bool = False,
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
 ) -> Categorical:
@@ -39,6 +42,7 @@ def choosing(
       growth: static; see scores.
       where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
         score >= 1 has exactly one slot: the law is a law on candidates, not on slots.
+      many: ``int32[m]``; so many candidates share a slot. The law on candidates is that of the slot, and then uniform.
       monotonic: static; adding a row decreases no score. InputError under REPLACE_ONE.
 
     Returns: Categorical on {0..m-1, abstain}.
@@ -55,6 +59,7 @@ def choosing(
     checks.integer("growth", growth, 1)
     factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
     candidate = scores >= 1 if where is None else where & (scores >= 1)
+    candidate = candidate if many is None else candidate & (many >= 1)
     scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
 
@@ -64,8 +69,10 @@ def choosing(
         wide = factor.astype(jnp.float64)
         log_d = jnp.minimum(jnp.log(delta_like(delta, factor).astype(jnp.float64)), jnp.log(jnp.expm1(wide)))
         closed = jnp.isneginf(log_d)
-        null = wide * (1 - top).astype(jnp.float64) + np.log(growth) - log_d
-        weights = jnp.where(candidate & ~closed, wide * (scores - top).astype(jnp.float64), -jnp.inf)
+        null = wide * (1 - top).astype(jnp.float64) + log(growth) - log_d
+        weights = wide * (scores - top).astype(jnp.float64)
+        weights = weights if many is None else weights + jnp.log(jnp.maximum(many, 1).astype(jnp.float64))
+        weights = jnp.where(candidate & ~closed, weights, -jnp.inf)
         return Categorical.of(jnp.append(weights, jnp.where(closed, 0, null)), factor.dtype, no_answer=True)
 
 

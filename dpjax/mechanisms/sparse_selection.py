@@ -12,8 +12,6 @@ from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 
-_FEW = 1 << 12  # entries
-
 
 class Tally(NamedTuple):
     """The distinct names on the lists, ascending; slot r holds the r-th one, later slots are empty.
@@ -37,25 +35,8 @@ def tally(names: Array, valid: Array) -> Tally:
     m, length, words = names.shape
     size = m * length
     owner = jnp.repeat(jnp.arange(m, dtype=jnp.int32), length)
-    entries = names.reshape(size, words), owner, valid.reshape(size)
-    if size <= _FEW:
-        return _sorted(*entries)
-    return jax.lax.cond(jnp.sum(valid) <= _FEW, _sorted_few, _sorted, *entries)
-
-
-def _sorted_few(names: Array, owner: Array, valid: Array) -> Tally:
-    """The same tally, if few entries are filled: these alone are sorted."""
-    place = jnp.where(valid, jnp.cumsum(valid, dtype=jnp.int32) - 1, _FEW)
-    few_names = jnp.zeros((_FEW, names.shape[1]), jnp.uint32).at[place].set(names, mode="drop")
-    few_owners = jnp.zeros(_FEW, jnp.int32).at[place].set(owner, mode="drop")
-    tallied = _sorted(few_names, few_owners, jnp.arange(_FEW, dtype=jnp.int32) < jnp.sum(valid))
-    return Tally(*(jnp.pad(each, ((0, len(owner) - _FEW), (0, 0))[: each.ndim]) for each in tallied))
-
-
-def _sorted(names: Array, owner: Array, valid: Array) -> Tally:
-    size, words = names.shape
-    columns = [names[:, i] for i in range(words)]
-    missing, *columns, owner = jax.lax.sort((~valid, *columns, owner), num_keys=words + 2)
+    columns = [names[:, :, i].reshape(size) for i in range(words)]
+    missing, *columns, owner = jax.lax.sort((~valid.reshape(size), *columns, owner), num_keys=words + 2)
     stacked = jnp.stack(columns, axis=1)
     first = jnp.ones(1, bool)
     new_name = ~missing & jnp.concatenate([first, jnp.any(stacked[1:] != stacked[:-1], axis=1)])
@@ -94,6 +75,28 @@ def sparse_selection(
     """
     tallied = tally(names, valid)
     return choosing(tallied.lists, epsilon, delta, growth=names.shape[1], neighboring=neighboring), tallied
+
+
+def selection_by_count(
+    names_on: Array,
+    epsilon: Array | float,
+    delta: Array | float,
+    length: int,
+    *,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> Categorical:
+    """On how many lists the name is that `sparse_selection` chooses, where the lists are no arrays.
+
+    Args:
+      names_on: ``int32[m + 1]``, how many names are on exactly 0, 1, ..., m lists.
+      length: static, >= 1; the names on a list at most, of any size. Others as in `sparse_selection`.
+
+    Returns: a Categorical on {0..m, abstain}, never 0.
+
+    Privacy: that of `sparse_selection`, if the name is drawn uniformly from those on so many lists: the same law.
+    """
+    lists = jnp.arange(names_on.shape[0], dtype=jnp.int32)
+    return choosing(lists, epsilon, delta, growth=length, many=names_on, neighboring=neighboring)
 
 
 def sparse_selection_guarantee(

@@ -19,10 +19,10 @@ DOMAIN, _UNIT, _LEAST, _ERROR, _RATIO = Domain(2**64), 2**40, 4, 0.05, 2**0.25
 EACH = {
     (MinimalSets, "alpha / (d + 1)"): lambda d, alpha: alpha / (d + 1),
     (MinimalSets, "1.01 alpha"): lambda d, alpha: 1.01 * alpha,
-    (Irreducibility, "alpha / (5 (d + 1))"): lambda d, alpha: alpha / (5 * (d + 1)),
+    (Irreducibility, "1.01 alpha"): lambda d, alpha: 1.01 * alpha,
 }
-"""Mass of each element of the target. With the first of each kind the errors of the target's subsets are next to the
-cuts between the levels; with 1.01 alpha each element must be found."""
+"""Mass of each element of the target. With the first the errors of the target's subsets are next to the cuts between
+the levels; with 1.01 alpha each element must be found."""
 
 
 @dataclass(frozen=True)

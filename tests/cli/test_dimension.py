@@ -19,7 +19,7 @@ from dpjax.experiments.config.matrix_file import read_matrix
 from dpjax.theory import kln
 
 LISTS = "SparseAggregate(Irreducibility), improper"
-UNFIT = f"{LISTS} (a theorem only: its lists do not fit in memory)"
+UNFIT = f"{LISTS} (a theorem only: its lists may be too long)"
 
 
 def answer(capsys, *words):

@@ -34,23 +34,6 @@ def test_the_tally_counts_lists_and_not_entries():
         assert np.all(np.diff(np.flatnonzero(counts)) == 1) and list(listed) == sorted(listed)
 
 
-@pytest.mark.parametrize("filled", [0, 1, 4095, 4096, 4097, 6000])
-def test_many_slots_with_few_entries(filled):
-    """As the tally of the entries alone, padded."""
-    generator = np.random.default_rng(filled)
-    names = generator.integers(0, 3000, (6, 1000, 2)).astype(np.uint32)
-    valid = np.zeros(6000, bool)
-    valid[generator.choice(6000, filled, replace=False)] = True
-    found = tally(jnp.asarray(names), jnp.asarray(valid.reshape(6, 1000)))
-    owner = np.repeat(np.arange(6), 1000)[valid]
-    expected, place = np.unique(names.reshape(-1, 2)[valid], axis=0, return_inverse=True)
-    pairs = np.unique(np.stack([place.reshape(-1), owner]), axis=1)[0]
-    padded = np.zeros((6000, 2), np.uint32)
-    padded[: len(expected)] = expected
-    assert np.array_equal(found.names, padded)
-    assert np.array_equal(found.lists, np.bincount(pairs, minlength=6000))
-
-
 def test_names_of_two_words_are_told_apart():
     names = jnp.asarray([[[1, 0]], [[0, 1]], [[1, 0]]], jnp.uint32)
     found = tally(names, jnp.ones((3, 1), bool))

@@ -80,5 +80,5 @@ def _by_lists(made: ConceptClass, command: DimensionCommand) -> dict[str, int]:
     try:
         learner.plan(budget, goal)
     except InputError:
-        return {f"{name} (a theorem only: its lists do not fit in memory)": least}
+        return {f"{name} (a theorem only: its lists may be too long)": least}
     return {name: least}
