@@ -15,10 +15,10 @@ from jax import Array
 
 from dpjax.core.members import Base
 
-_PIECE = 1 << 16
-"""Bytes of an argument of a callback, at most. A callback with whole arguments was seen to wait for ever on one core,
-for a thread of the pool that it occupied itself (https://github.com/jax-ml/jax/issues/24255 is alike); small arrays
-should not need another thread."""
+_PIECE, _MOST_PIECES = 1 << 16, 64
+"""Bytes of a piece of an argument, unless there would be more pieces than the second, which take long to compile. A
+callback with whole arguments was seen to wait for ever on one core, for a thread of the pool that it occupied itself
+(https://github.com/jax-ml/jax/issues/24255 is alike); small arrays should not need another thread."""
 
 
 class HostFunction(Base):
@@ -94,4 +94,4 @@ def _texts(kind: type) -> list[str]:
 
 
 def _pieces(size: int, itemsize: int) -> int:
-    return max(1, -(-size * itemsize // _PIECE))
+    return min(max(1, -(-size * itemsize // _PIECE)), _MOST_PIECES)
