@@ -4,7 +4,6 @@ Run: python scripts/generic_learners.py [--trials TRIALS] [--seed SEED] [--out F
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -235,7 +234,7 @@ def far() -> Iterator[tuple[str, Lists, Task]]:
     line = Thresholds(Domain(2**10))
     yield "thresholds on 2^10 points", Irreducibility(line), Task(line, distributions.zipf(line.domain, 64, 1.0))
     for d in (1, 2, 3):
-        task = replace(sets(d), concepts=Unstated(sets(d).concepts.domain, d))
+        task = Task(Unstated(sets(d).concepts.domain, d), sets(d).distribution)
         yield f"{d} of 2^64 elements, without a bound", Irreducibility(task.concepts, longest=2**100), task
 
 

@@ -25,7 +25,7 @@ from dpjax.mechanisms.cover import Pieces, SlabWedges
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
 
 D, ACCURACY, TEST = 1023, Accuracy(0.1, 0.1), 20_000
-WEIGHTS = {(2000, 1.0): 48, (2000, 4.0): 16, (6000, 1.0): 8, (6000, 4.0): 4}
+WEIGHTS = {(2000, 1.0): 32, (2000, 4.0): 16, (6000, 1.0): 8, (6000, 4.0): 4}
 """n and epsilon, and how many times as many trials as the option says."""
 LONG = {("wedges", 6000, 1.0), ("wedges", 6000, 4.0)}
 """Not run: a run takes up to half a minute."""

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -202,7 +203,7 @@ class Irreducibility(Lists):
         """r, if it is not the theorem's."""
         return self.versions.tree_depth if self.depth is None else self.depth
 
-    @property
+    @cached_property
     def _concept_words(self) -> int:
         return np.shape(self.concepts.targets(1))[1]
 
