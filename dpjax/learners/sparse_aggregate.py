@@ -59,7 +59,8 @@ class SparseAggregate(Learner):
       lists: a `Lists`, such as `GloballyStable` or `Irreducibility`; one from outside is as good.
       batches: m >= 1; by default what the theorem of the lists asks for.
 
-    Privacy: (epsilon, delta), replace-one, for every sample and whatever the lists are: a row changes one list.
+    Privacy: (epsilon, delta), replace-one, for every sample and whatever the lists are: a row changes one list. As
+      everywhere that is about outputs: the time and the memory that lists on the host take depend on the rows.
     Utility: that of the lists, from batches x rows on. Improper. Without a name that is on enough lists it abstains:
       the zero function with outcome -1.
     Reference: Bun, Livni, Moran 2020, Theorem 3 (lists of one); Ghazi, Golowich, Kumar, Manurangsi 2021.
@@ -152,11 +153,10 @@ class SparseAggregate(Learner):
         if self.lists.cells is None:  # a list must not depend on other batches, nor on their elements
             cells = jax.vmap(_compact)(cells)
         if listing := self.lists.listing(plan.lists):
+            _check_length(listing[0].length, plan)
             return self.lists.hypothesis(*_on_host(of_choice, cells, plan, *listing))
         names, filled = jax.vmap(self.lists.names, (0, 0, None))(batch_keys, cells, plan.lists)
-        if names.shape[1] != plan.lists.length:
-            actual, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
-            raise InputError("names of the lists", f"{plan.lists.length} entries, the plan's length", actual, advice)
+        _check_length(names.shape[1], plan)
         filled &= jnp.arange(plan.most, dtype=jnp.int32)[:, None] < plan.batches
         law, tallied = sparse_selection(names, filled, plan.epsilon, plan.delta)
         slot = law.sample(of_choice)
@@ -175,6 +175,12 @@ class SparseAggregate(Learner):
             least = f"at least the theorem's {need}"
             raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)
+
+
+def _check_length(length: int, plan: SparseAggregatePlan) -> None:
+    if length != plan.lists.length:
+        expected = f"{plan.lists.length} entries, the plan's length"
+        raise InputError("names of the lists", expected, f"{length} entries", "let lists be as long as their plan says")
 
 
 def _on_host(key: Array, cells: Cells, plan: Any, listing: Listing, numbers: tuple[Any, ...]) -> tuple[Array, Array]:

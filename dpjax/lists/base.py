@@ -11,7 +11,7 @@ from dpjax.concepts.base import ConceptClass
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.members import Base, implements, member, required
+from dpjax.core.members import Base, implements, member, missing, required
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.lists.on_host import Listing
 
@@ -75,13 +75,13 @@ class Lists(Base):
     def listing(self, plan: Any) -> tuple[Listing, tuple[Any, ...]] | None:
         """For lists that stay on the host, as long as they turn out: what makes one, and the plan's numbers for it.
 
-        None, the default, for arrays by `names`.
+        None, the default, for arrays by `names`. The length is that of the plan. A listing has no key.
         """
         return None
 
-    @abstractmethod
     def names(self, key: Array, cells: Cells, plan: Any) -> tuple[Array, Array]:
         """The list of one batch: (``uint32[length, words]``, which entries are filled ``bool[length]``)."""
+        raise missing("lists", self, Lists.names, "write it, or `listing` for lists on the host")
 
     def hypothesis(self, name: Array, outcome: Array) -> Hypothesis:
         """The function with a name ``uint32[words]``; outcome ``int32[]`` is -1, and the name 0, if none was chosen.

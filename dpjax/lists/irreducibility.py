@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-import jax
 import numpy as np
 from jax import Array
 
@@ -17,12 +16,12 @@ from dpjax.concepts.versions import Versions
 from dpjax.concepts.versions.base import Space
 from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.host_calls import host_call, source_of
+from dpjax.core.host_calls import source_of
 from dpjax.core.members import implements, missing
 from dpjax.core.plans import STATIC, Count, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.littlestone import Search
-from dpjax.lists.base import Cells, ListPlan, Lists, require_nameable
+from dpjax.lists.base import ListPlan, Lists, require_nameable
 from dpjax.lists.on_host import Listing
 from dpjax.lists.reducing_trees import Counted, largest_leaves
 from dpjax.lists.versions import versions_of
@@ -65,8 +64,8 @@ class Irreducibility(Lists):
       depth: r >= 1; the trees of level j have depth (2^j - 1)(r + elements of a batch). By default the theorem's; with
         smaller ones nothing is proved.
       longest: the leaves of each level that are looked at, >= 1. By default the theorem's: `Versions.longest_list`, or
-        of order (queries)^d; more than 2^28 are refused. A larger number than the theorem's is that: then lists have no
-        limit but the theorem's, and a trial takes the memory and the time that its lists turn out to need.
+        of order (queries)^d; more than 2^28 are refused. A number that is larger than the theorem's, such as 2**1000,
+        asks for the theorem's: a trial takes the memory and the time that its lists turn out to need.
 
     Lists are made on the host, in time that depends on the class: it grows with the number of labelings that err
     little, with that of leaves, and with the elements of a batch; for a matrix and another depth exponentially in it.
@@ -129,24 +128,17 @@ class Irreducibility(Lists):
         """The cuts, and the halves in the theorem's proportion."""
         sizes = self.sizes(accuracy)
         if self.longest is None and sum(sizes.lengths) > _MOST_NAMES:
-            expected, actual = (
-                f"given for lists of more than 2^28 = {_MOST_NAMES} names",
-                f"{sum(sizes.lengths):.3g} names",
-            )
-            advice = "write Versions.longest_list; or give longest=2**100 for lists as long as they turn out"
-            raise InputError("longest", expected, actual, advice)
+            bits = max(sizes.lengths).bit_length()
+            expected = f"given for lists of more than 2^28 = {_MOST_NAMES} names"
+            advice = f"give longest=2**{bits} for lists as long as they turn out, or write Versions.longest_list"
+            raise InputError("longest", expected, f"up to 2^{bits} names a level", advice)
         self._reduced(sizes.depths[-1])
         ends = np.stack([whole(sizes.first), whole(sizes.first + sizes.second)])
         cuts = np.array(sizes.cuts, np.float32)
         return IrreducibilityPlan(ends, cuts, down(sizes.keep), ends[-1], sizes.depths, self._lengths(sizes))
 
-    def names(self, key: Array, cells: Cells, plan: IrreducibilityPlan) -> tuple[Array, Array]:
-        """The candidates of all levels. The key is not used."""
-        shapes = jax.ShapeDtypeStruct((plan.length, self.words), np.uint32), jax.ShapeDtypeStruct((plan.length,), bool)
-        return host_call(_Listing(self, plan.depths, plan.lengths), shapes, *cells, plan.cuts, plan.keep)
-
     def listing(self, plan: IrreducibilityPlan) -> tuple[Listing, tuple[Any, ...]]:
-        """See `Lists`: on the host."""
+        """The candidates of all levels, on the host."""
         return _Listing(self, plan.depths, plan.lengths), (plan.cuts, plan.keep)
 
     def name(self, space: Space) -> list[int] | None:
@@ -177,8 +169,8 @@ class Irreducibility(Lists):
             )
             raise NoTheoremError("depth", f"at least the theorem's {least}", str(self.depth), "leave it to the planner")
         if self.longest is not None and self.longest < max(sizes.lengths):
-            expected, actual = f"at least the theorem's {max(sizes.lengths):.3g}", str(self.longest)
-            raise NoTheoremError("longest", expected, actual, "leave it to the planner, or search for n")
+            expected = f"at least the theorem's, which is below 2^{max(sizes.lengths).bit_length()}"
+            raise NoTheoremError("longest", expected, str(self.longest), "leave it to the planner, or search for n")
         return sizes.first + sizes.second
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:

@@ -42,7 +42,8 @@ def choosing(
       growth: static; see scores.
       where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
         score >= 1 has exactly one slot: the law is a law on candidates, not on slots.
-      many: ``int32[m]``; so many candidates share a slot. The law on candidates is that of the slot, and then uniform.
+      many: ``int32[m]``; so many candidates share a slot, and one of them is then drawn uniformly: the same law on
+        candidates.
       monotonic: static; adding a row decreases no score. InputError under REPLACE_ONE.
 
     Returns: Categorical on {0..m-1, abstain}.
@@ -60,7 +61,8 @@ def choosing(
     factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
     candidate = scores >= 1 if where is None else where & (scores >= 1)
     candidate = candidate if many is None else candidate & (many >= 1)
-    scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
+    scores = jnp.where(candidate, scores, 0)
+    scores = asked(scores, "choosing", 1, "sorted") if many is None else scores
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
 
     # The null candidate weighs exp(factor x gate) = exp(factor) growth / d; a larger delta than exp(factor) - 1 does
@@ -96,6 +98,7 @@ def choosing_guarantee(
         min(delta, float(most)),
         neighboring,
         what,
-        why=f"at most {growth} new candidates of weight exp({factor:g}); the null one weighs growth / delta times that",
+        why=f"at most {checks.short(growth)} new candidates of weight exp({factor:g}); "
+        "the null one weighs growth / delta times that",
         source="Beimel, Nissim and Stemmer 2013, Section 3; constants derived",
     )

@@ -7,10 +7,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, short
+from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
+
+_LARGEST = 2**60
 
 
 class Tally(NamedTuple):
@@ -96,6 +99,8 @@ def selection_by_count(
     Privacy: that of `sparse_selection`, if the name is drawn uniformly from those on so many lists: the same law.
     """
     lists = jnp.arange(names_on.shape[0], dtype=jnp.int32)
+    # of one list ``length`` names go and ``length`` others come, each from one entry to the next
+    names_on = asked(names_on, "selection by count", min(4 * length, _LARGEST), "sum")
     return choosing(lists, epsilon, delta, growth=length, many=names_on, neighboring=neighboring)
 
 
@@ -103,5 +108,5 @@ def sparse_selection_guarantee(
     epsilon: float, delta: float, length: int, neighboring: Neighboring = Neighboring.REPLACE_ONE
 ) -> Guarantee:
     """The guarantee of `sparse_selection` from lists of at most ``length`` >= 1 names."""
-    what = f"sparse selection from lists of at most {length} names"
+    what = f"sparse selection from lists of at most {short(length)} names"
     return choosing_guarantee(epsilon, delta, growth=length, neighboring=neighboring, what=what)

@@ -1,6 +1,7 @@
 """Measured global stability of lists: how often their most frequent function occurs, and how long they are."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -76,9 +77,7 @@ def stability(
     drawn = Counted.of(task)
     counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
     trial_keys = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
-    names, filled = _named(lists)(trial_keys, Cells(jnp.asarray(drawn.elements), jnp.asarray(counts)), plan)
-    words = (row[keep].tolist() for row, keep in zip(np.asarray(names), np.asarray(filled), strict=True))
-    sets = [set(map(tuple, listed)) for listed in words]
+    sets = [set(names) for names in _lists(lists, trial_keys, np.asarray(drawn.elements), counts, plan)]
     half = trials // 2
     votes = Counter(name for listed in sets[:half] for name in sorted(listed))
     name = min(votes, key=lambda candidate: (-votes[candidate], candidate), default=(0,) * lists.words)
@@ -86,6 +85,19 @@ def stability(
     low, high = (float(end) for end in clopper_pearson(hits, trials - half, confidence))
     head = n, name, hits, trials - half, low, high, _error(lists, drawn, name)
     return Stability(*head, len(set().union(*sets)), float(np.mean(lengths)), max(lengths), lengths.count(0))
+
+
+def _lists(
+    lists: Lists, trial_keys: Any, elements: np.ndarray, counts: np.ndarray, plan: Any
+) -> Iterator[Iterable[tuple[int, ...]]]:
+    """The names on the list of each batch."""
+    if listing := lists.listing(plan):
+        function, numbers = listing
+        yield from (function.names(elements, one, *map(np.asarray, numbers)) for one in counts)
+        return
+    named, filled = _named(lists)(trial_keys, Cells(jnp.asarray(elements), jnp.asarray(counts)), plan)
+    for row, keep in zip(np.asarray(named), np.asarray(filled), strict=True):
+        yield map(tuple, row[keep].tolist())
 
 
 @lru_cache(32)

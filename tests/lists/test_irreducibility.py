@@ -3,7 +3,6 @@
 import dataclasses
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from dpjax.concepts import Finite
 from dpjax.concepts.versions import Versions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
-from dpjax.lists import Cells, Irreducibility
+from dpjax.lists import Irreducibility
 from dpjax.papers.simulated_counts import errors_of_labels
 from dpjax.theory import irreducibility as theory
 from tests.oracles.irreducible import Stable
@@ -68,8 +67,22 @@ def runner(concepts, depths=None):
     if depths is not None:
         plan = dataclasses.replace(plan, depths=depths, lengths=(50,) * len(depths))
     elements = np.arange(concepts.width, dtype=np.uint32)[:, None]
-    names = jax.jit(jax.vmap(lambda counts: lists.names(jax.random.key(0), Cells(elements, counts), plan)))
+
+    def names(counts):
+        return arrays(lists, [(elements, one) for one in counts], plan)
+
     return lists, plan, names
+
+
+def arrays(lists, batches, plan):
+    """Names ``uint32[b, length, words]`` and which are filled, padded."""
+    function, numbers = lists.listing(plan)
+    filled = np.zeros((len(batches), plan.length), bool)
+    padded = np.zeros((*filled.shape, lists.words), np.uint32)
+    for i, cells in enumerate(batches):
+        listed = [*function.names(*cells, *numbers)]
+        filled[i, : len(listed)], padded[i, : len(listed)] = True, np.reshape(listed, (-1, lists.words))
+    return padded, filled
 
 
 def samples(concepts, generator, count, rows, few):
@@ -148,8 +161,8 @@ def one_list(lists, elements, labels):
     counts = np.zeros((2, len(elements), 2), np.int32)
     counts[:, np.arange(len(elements)), labels] = 1
     words = lists.concepts.domain.encode(elements)
-    names, filled = jax.jit(lambda *cells: lists.names(jax.random.key(0), Cells(*cells), plan))(words, counts)
-    return [lists.hypothesis(name, jnp.int32(0)) for name in names[filled]]
+    names, filled = arrays(lists, [(words, counts)], plan)
+    return [lists.hypothesis(jnp.asarray(name), jnp.int32(0)) for name in names[filled]]
 
 
 @pytest.mark.parametrize("elements", [5, 5000])

@@ -10,15 +10,16 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import dpjax as dp
+from dpjax import audit
+from dpjax.audit.target.databases import show_numbers
 from dpjax.concepts import distributions
 from dpjax.concepts.versions.subsets import Subsets
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.host_calls import host_call
 from dpjax.core.plans import STATIC, plan_type
 from dpjax.laws import Below
 from dpjax.lists import Cells, Listing, ListPlan, Lists
-from dpjax.lists.on_host import Name, NamesOn
-from dpjax.mechanisms.sparse_selection import selection_by_count, sparse_selection
+from dpjax.lists.on_host import _REMEMBERED, Name, NamesOn, _Tallies
+from dpjax.mechanisms.sparse_selection import selection_by_count, sparse_selection, sparse_selection_guarantee
 from dpjax.papers.simulated_counts import errors
 
 MOST, ELEMENTS, LENGTH = 5, 4, 3
@@ -50,8 +51,9 @@ def batches(generator):
 
 
 def as_arrays(cells, count, step):
-    listed = [Multiples()(elements, counts, step) for elements, counts in zip(*map(np.asarray, cells), strict=True)]
-    names, filled = (np.stack(part) for part in zip(*listed, strict=True))
+    lists = [[*Multiples().names(*one, step)] for one in zip(*map(np.asarray, cells), strict=True)]
+    names = np.array([[*names, *[(0, 0)] * (LENGTH - len(names))] for names in lists], np.uint32)
+    filled = np.arange(LENGTH) < np.array([len(names) for names in lists])[:, None]
     return names, filled & (np.arange(MOST)[:, None] < count)
 
 
@@ -110,8 +112,12 @@ class Outside(Lists):
         return None if self.arrays else (Multiples(), (plan.step,))
 
     def names(self, key, cells, plan):
-        shapes = jax.ShapeDtypeStruct((LENGTH, 2), np.uint32), jax.ShapeDtypeStruct((LENGTH,), bool)
-        return host_call(Multiples(), shapes, *cells, plan.step)
+        places, rows = cells.elements[:, 0], jnp.sum(cells.counts[0], axis=1)
+        kept = (rows > 0) & (jnp.cumsum(rows) - rows < LENGTH)  # the first entries of a listing, with repetitions
+        some = jnp.nonzero(kept, size=LENGTH, fill_value=ELEMENTS)[0]
+        x, rows = (jnp.append(part, 0)[some] for part in (places, rows))
+        names = jnp.stack([x, jnp.minimum(rows, 2)], axis=1).astype(jnp.uint32)
+        return names, some < ELEMENTS
 
     def hypothesis(self, name, outcome):
         labels = jnp.arange(ELEMENTS, dtype=jnp.uint32) == name[0]
@@ -168,8 +174,8 @@ class Pairs(dp.PointSets):
 def test_a_class_that_does_not_bound_its_lists():
     """The theorem of every class: refused by default, since they may be long; 5 trials at its number of rows."""
     pairs = Pairs(dp.Domain(2**64), 2)
-    learner = dp.SparseAggregate(dp.Irreducibility(pairs, longest=2**100))
-    with pytest.raises(InputError, match=r"longest: expected given.*got 5.09e\+11 names"):
+    learner = dp.SparseAggregate(dp.Irreducibility(pairs, longest=2**1000))
+    with pytest.raises(InputError, match=r"longest: .*got up to 2\^39 names a level; give longest=2\*\*39"):
         dp.SparseAggregate(dp.Irreducibility(pairs)).plan(BUDGET, GOAL)
     plan, n = learner.plan(BUDGET, GOAL), learner.sample_size(BUDGET, GOAL)
     assert plan.lists.length > 10**11 and f"{plan.lists.length}" in learner.guarantee(plan).what
@@ -181,6 +187,66 @@ def test_a_class_that_does_not_bound_its_lists():
 def _few(pairs):
     elements = pairs.domain.spread(3)
     return dp.Task(pairs, distributions.from_weights(pairs.domain, elements, [2, 3, 40]), pairs.encoded([elements[:2]]))
+
+
+def test_two_names_that_change_by_one_list_are_a_change_of_one_list():
+    """Two names on 5 lists, and one on 5 and one on 4: their number on 5 lists changes, the scores by 1."""
+    learner, budget = dp.SparseAggregate(Outside(dp.Finite.of(np.eye(ELEMENTS, dtype=int))), MOST), dp.Privacy(2.0, 0.3)
+
+    plan = learner.plan(budget, GOAL)
+
+    def run(key, x, _):
+        rows = dp.Sample(x[:, None].astype(jnp.uint32), jnp.zeros((10, 1), bool), jnp.ones(10, bool))
+        return learner.learn(key, rows, plan).outcome
+
+    pair = audit.Pair(*(jnp.array([0] * 5 + [x] + [1] * 4, jnp.int32) for x in (1, 2)), show_numbers)
+    target = audit.Target("lists", lambda *_: learner.guarantee(plan), run, list, lambda: [pair])
+    found = audit.replay(target, budget)
+    assert found.verdict.startswith("consistent") and "selection by count moved by" in found.evidence, found
+
+
+def test_listings_that_are_wrong():
+    concepts = dp.Finite.of(np.eye(ELEMENTS, dtype=int))
+    sample = dp.Sample(jnp.zeros((1, 1), jnp.uint32), jnp.zeros((1, 1), bool), jnp.ones(1, bool))
+    for wrong, said in ((Multiples(length=7), "3 entries, the plan's length"), (Multiples(words=3), "3 numbers in")):
+
+        @dataclass(frozen=True)
+        class Wrong(Outside):
+            def listing(self, plan, wrong=wrong):
+                return wrong, (plan.step,)
+
+        learner = dp.SparseAggregate(Wrong(concepts), MOST)
+        plan = learner.plan(BUDGET, GOAL)
+        with pytest.raises((InputError, jax.errors.JaxRuntimeError), match=said):
+            jax.block_until_ready(learner.learn(jax.random.key(0), sample, plan))
+
+
+def test_more_functions_than_a_float_can_count():
+    many = dp.PointSets(dp.Domain(2**64), 40)
+    with pytest.raises(InputError, match="longest: expected given"):
+        dp.SparseAggregate(dp.Irreducibility(many)).plan(BUDGET, GOAL)
+    with pytest.raises(InputError, match="longest: expected at least the theorem's"):
+        dp.SparseAggregate(dp.Irreducibility(many, longest=2**100)).sample_size(BUDGET, GOAL)
+    assert "a number of" in sparse_selection_guarantee(1.0, 1e-6, 10**5000).what
+
+
+def test_tallies_are_forgotten_by_their_names():
+    """The last ones are kept while they have few names in all; what is forgotten is made again."""
+    tallies, made = _Tallies(), []
+
+    @dataclass(frozen=True)
+    class Counting(Multiples):
+        def listed(self, elements, counts, *numbers):
+            made.append(int(numbers[0]))
+            return ((i, int(numbers[0])) for i in range(self.length))
+
+    cells = np.zeros((1, 1, 1), np.uint32), np.zeros((1, 1, 1, 2), np.int32), np.int32(1)
+    for length, repeated in ((1000, []), (_REMEMBERED, [0, 1, 2])):
+        made.clear()
+        for step in (0, 1, 2, 0, 1, 2):
+            levels = tallies.of(Counting(length), (*cells, np.int32(step)))
+            assert levels[1][-1] == (length - 1, step)
+        assert made == [0, 1, 2, *repeated]
 
 
 def test_a_count_below_one():
