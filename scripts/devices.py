@@ -328,10 +328,11 @@ slow on GPUs and emulated on TPUs. The program of every learner lowers for each 
 functions that have such operations, and says where they are needed.
 
 Every learner's program lowers for NVIDIA and AMD GPUs and for TPUs, without a call of the host
-(`tests/conformance/test_lowering.py`). GPUs compute in float64, if slowly; TPUs emulate it, and 64-bit integers, with
-several operations of 32 bits. The tables count the equations of each tile's program in which a 64-bit type occurs, at
-n = {ROWS}; those of a loop count once. Made by `python scripts/devices.py`. `dpjax compare` counts the trials that
-differ between two kinds of devices, and `python -m benchmarks --roofline` measures speed on any of them.
+(`tests/conformance/test_lowering.py`), but that of `Irreducibility`, whose lists are made there. GPUs compute in
+float64, if slowly; TPUs emulate it, and 64-bit integers, with several operations of 32 bits. The tables count the
+equations of each tile's program in which a 64-bit type occurs, at n = {ROWS}; those of a loop count once. Made by
+`python scripts/devices.py`. `dpjax compare` counts the trials that differ between two kinds of devices, and `python -m
+benchmarks --roofline` measures speed on any of them.
 
 ## Trials at once
 
