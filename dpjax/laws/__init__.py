@@ -11,7 +11,6 @@ from dpjax.core.draws import drawn as drawn
 from .base import Law as Law
 from .base import Support as Support
 from .base import listed as listed
-from .below import Below as Below
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from .gaussian import Gaussian as Gaussian
@@ -21,3 +20,4 @@ from .laplace import Laplace as Laplace
 from .product import Product as Product
 from .rounded_laplace import RoundedLaplace as RoundedLaplace
 from .table import fold_max as fold_max
+from .uniform import Uniform as Uniform

@@ -28,7 +28,7 @@ from dpjax.core.plans import (
     whole,
 )
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.laws import Below
+from dpjax.laws import Uniform
 from dpjax.learners.base import Learner
 from dpjax.learners.samples import single_column
 from dpjax.lists.base import Cells, ListPlan, Lists, require_lists
@@ -191,7 +191,7 @@ def _on_host(key: Array, cells: Cells, plan: Any, listing: Listing, numbers: tup
     (names_on,) = host_call(NamesOn(listing), (jax.ShapeDtypeStruct((plan.most + 1,), np.int32),), *batches)
     lists = selection_by_count(names_on, plan.epsilon, plan.delta, listing.length).sample(of_lists)
     most = min(plan.most * listing.length, 2**31 - 1)
-    place = Below(names_on[jnp.maximum(lists, 0)], most).sample(of_place)
+    place = Uniform(names_on[jnp.maximum(lists, 0)], most).sample(of_place)
     shape = (jax.ShapeDtypeStruct((listing.words,), np.uint32),)
     (name,) = host_call(Name(listing), shape, jnp.maximum(lists, 0), place, *batches)
     return name, jnp.minimum(lists, 0)

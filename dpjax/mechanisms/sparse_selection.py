@@ -13,7 +13,7 @@ from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 
-_LARGEST = 2**60
+_LARGEST = 2**60  # a sensitivity is a float
 
 
 class Tally(NamedTuple):

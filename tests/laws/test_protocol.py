@@ -13,7 +13,16 @@ from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.concepts.hashing import HashLaw
 from dpjax.core import bit_strings as B
 from dpjax.core import random
-from dpjax.laws import Below, Categorical, DiscreteLaplace, Geometric, IntegerWeights, Laplace, Product, RoundedLaplace
+from dpjax.laws import (
+    Categorical,
+    DiscreteLaplace,
+    Geometric,
+    IntegerWeights,
+    Laplace,
+    Product,
+    RoundedLaplace,
+    Uniform,
+)
 from dpjax.mechanisms.cover.counts import NoisyCount
 from dpjax.mechanisms.histogram import stability_histogram
 from dpjax.mechanisms.intervals import interval_exponential
@@ -64,7 +73,7 @@ FINITE = {
         jnp.asarray([0, 1, -1, 0], jnp.int32), jnp.float32(0.7), jnp.asarray([True, True, True, False]), False, 2
     ),
     "integer weights": lambda: IntegerWeights(jnp.asarray([5, 0, 1, 2], jnp.uint32)),
-    "below": lambda: Below(jnp.int32(5), 7),
+    "uniform": lambda: Uniform(jnp.int32(5), 7),
     "hash": lambda: HashLaw(1, 1, 2),
 }
 CONTINUOUS = {

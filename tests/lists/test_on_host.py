@@ -16,7 +16,7 @@ from dpjax.concepts import distributions
 from dpjax.concepts.versions.subsets import Subsets
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, plan_type
-from dpjax.laws import Below
+from dpjax.laws import Uniform
 from dpjax.lists import Cells, Listing, ListPlan, Lists
 from dpjax.lists.on_host import _REMEMBERED, Name, NamesOn, _Tallies
 from dpjax.mechanisms.sparse_selection import selection_by_count, sparse_selection, sparse_selection_guarantee
@@ -250,4 +250,4 @@ def test_tallies_are_forgotten_by_their_names():
 
 
 def test_a_count_below_one():
-    assert [int(Below(jnp.int32(count), 3).sample(jax.random.key(1))) for count in (-5, 0, 1)] == [0, 0, 0]
+    assert [int(Uniform(jnp.int32(count), 3).sample(jax.random.key(1))) for count in (-5, 0, 1)] == [0, 0, 0]

@@ -15,7 +15,7 @@ from dpjax.laws.base import Law, Support, listed
 
 @register_dataclass
 @dataclass(frozen=True)
-class Below(Law):
+class Uniform(Law):
     """Uniform on {0, ..., count - 1}, each exact to a factor 1 +- 2^-64; a count below 1 is 1.
 
     count: ``int32[]``, at most ``most``, static, from 1 to 2^31 - 1.
